@@ -1,0 +1,44 @@
+"""The functions of a driver's API that a backend needs, with the C++ type each must have.
+
+`{status}`, `{stream}`, `{event}` and `{kind}` stand for the types that the manifest names. The shapes are those of the
+CUDA runtime API, which most vendors' runtimes follow, so that a binding by name is enough.
+"""
+
+from __future__ import annotations
+
+REQUIRED: dict[str, str] = {
+    "get_device_count": "{status}(int*)",
+    "set_device": "{status}(int)",
+    "get_device": "{status}(int*)",
+    "device_synchronize": "{status}()",
+    "malloc": "{status}(void**, size_t)",
+    "free": "{status}(void*)",
+    "mem_get_info": "{status}(size_t*, size_t*)",
+    "host_alloc": "{status}(void**, size_t, unsigned int)",
+    "host_free": "{status}(void*)",
+    "memcpy_async": "{status}(void*, const void*, size_t, {kind}, {stream})",
+    "memset_async": "{status}(void*, int, size_t, {stream})",
+    "stream_create_with_priority": "{status}({stream}*, unsigned int, int)",
+    "stream_destroy": "{status}({stream})",
+    "stream_query": "{status}({stream})",
+    "stream_synchronize": "{status}({stream})",
+    "stream_wait_event": "{status}({stream}, {event}, unsigned int)",
+    "event_create_with_flags": "{status}({event}*, unsigned int)",
+    "event_destroy": "{status}({event})",
+    "event_record": "{status}({event}, {stream})",
+    "event_query": "{status}({event})",
+    "event_synchronize": "{status}({event})",
+    "event_elapsed_time": "{status}(float*, {event}, {event})",
+}
+
+OPTIONAL: dict[str, str] = {
+    "get_device_name": "{status}(char*, int, int)",
+    "get_last_error": "{status}()",
+    "memcpy_peer_async": "{status}(void*, int, const void*, int, size_t, {stream})",
+    "host_pointer": "{status}(void**, const void*)",
+    "launch_host_function": "{status}({stream}, void (*)(void*), void*)",
+}
+
+# `expr` in its host form and `reference` need both: the host's address of device memory, and a host function that
+# runs in stream order.
+HOST_ACCESS: frozenset[str] = frozenset({"host_pointer", "launch_host_function"})

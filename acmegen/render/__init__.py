@@ -1,0 +1,1 @@
+"""Rendering: a plan becomes a tree of formatted files held in memory."""

@@ -1,0 +1,56 @@
+"""The table of outputs: which template gives which file, who owns it, and from which manifest it comes.
+
+Every template below `templates/backend/` renders one owned file at the path that mirrors its own; the rows here are
+the exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+
+from acmegen.plan.plan import Plan
+
+
+class Owner(str, Enum):
+    """Who may change a generated file: acmegen at will, or the user once it exists."""
+
+    OWNED = "owned"
+    ONCE = "once"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row: the templates that `pattern` matches (a shell pattern on the path below `templates/backend/`).
+
+    Attributes:
+        owner: of the files.
+        manifest: the manifest that they come from, named in their header.
+        when: whether they are rendered at all; None means always.
+        each: the name of a loop variable and its values, for a file per value; the name may stand in braces in the path.
+    """
+
+    pattern: str
+    owner: Owner = Owner.OWNED
+    manifest: str = "backend.yaml"
+    when: Callable[[Plan], bool] | None = None
+    each: tuple[str, Callable[[Plan], Iterable[object]]] | None = None
+
+
+# The first row whose pattern matches is the one that counts.
+RULES: tuple[Rule, ...] = (
+    Rule("pyproject.toml.jinja", owner=Owner.ONCE),
+    Rule("CMakeLists.txt.jinja", owner=Owner.ONCE),
+    Rule("README.md.jinja", owner=Owner.ONCE),
+    Rule(".gitignore.jinja", owner=Owner.ONCE),
+    Rule("third_party/sim/*", when=lambda plan: plan.driver.simulator),
+    Rule("*Allocator.*", manifest="allocator.yaml"),
+    Rule("*", manifest="backend.yaml"),
+)
+
+
+def rule_for(template: str) -> Rule:
+    """The row for `template`, a path below `templates/backend/`."""
+    return next(rule for rule in RULES if fnmatchcase(template, rule.pattern))
