@@ -2,38 +2,104 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from pathlib import Path
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
 
-import black
+from acmegen import cache
 
-CPP_STYLE = "{BasedOnStyle: Google, ColumnLimit: 100, DerivePointerAlignment: false, SortIncludes: false, IncludeBlocks: Preserve}"
-_CPP = (".h", ".hpp", ".c", ".cpp", ".cc")
+PYTHON_LINE_LENGTH = 100
+CPP_STYLE = {
+    "BasedOnStyle": "Google",
+    "ColumnLimit": 100,
+    "DerivePointerAlignment": False,
+    "SortIncludes": "Never",
+    "IncludeBlocks": "Preserve",
+    "InsertNewlineAtEOF": True,
+}
+_CPP = {".h", ".hpp", ".c", ".cpp", ".cc"}
 
 
-def _format_python(text: str) -> str:
-    return black.format_str(text, mode=black.Mode(line_length=100))
-
-
-def _format_cpp(texts: Mapping[str, str]) -> dict[str, str]:
-    with tempfile.TemporaryDirectory() as folder:
-        names = {}
-        for index, (path, text) in enumerate(texts.items()):
-            file = Path(folder) / f"{index}{Path(path).suffix}"
-            file.write_text(text, encoding="utf-8")
-            names[path] = file
-        subprocess.run(
-            ["clang-format", "-i", f"--style={CPP_STYLE}", *map(str, names.values())], check=True, capture_output=True
-        )
-        return {path: file.read_text(encoding="utf-8") for path, file in names.items()}
+def formatter_versions() -> dict[str, str]:
+    """The versions of both formatters, which the lock records: another version may break lines elsewhere."""
+    return {name: metadata.version(name) for name in ("black", "clang-format")}
 
 
 def format_files(texts: Mapping[str, str]) -> dict[str, str]:
-    """Format each text by its path's extension; other kinds get one final newline and nothing else."""
-    cpp = _format_cpp({path: text for path, text in texts.items() if path.endswith(_CPP)})
-    return {
-        path: cpp[path] if path in cpp else _format_python(text) if path.endswith(".py") else text.rstrip("\n") + "\n"
-        for path, text in texts.items()
+    """Format each text by its path's extension; other kinds get one final newline and nothing else.
+
+    Args:
+        texts: path -> text. The path's extension alone matters.
+
+    Raises:
+        ValueError: a text is not Python that black can parse, or clang-format failed: a fault of a template.
+    """
+    versions = formatter_versions()
+    salts = {
+        "py": f"black {versions['black']} {PYTHON_LINE_LENGTH}",
+        "cpp": f"clang-format {versions['clang-format']} {json.dumps(CPP_STYLE)}",
     }
+    formatted: dict[str, str] = {}
+    missing: dict[str, dict[str, str]] = {"py": {}, "cpp": {}}
+    keys: dict[str, str] = {}
+    for path, text in texts.items():
+        language = _language(path)
+        if language is None:
+            formatted[path] = text.rstrip("\n") + "\n"
+            continue
+        keys[path] = hashlib.sha256(f"{salts[language]}\0{text}".encode()).hexdigest()
+        cached = cache.read("format", keys[path])
+        if cached is None:
+            missing[language][path] = text
+        else:
+            formatted[path] = cached
+    for path, text in (_format_cpp(missing["cpp"]) | _format_python(missing["py"])).items():
+        formatted[path] = text
+        cache.write("format", keys[path], text)
+    return {path: formatted[path] for path in texts}
+
+
+def _language(path: str) -> str | None:
+    suffix = PurePosixPath(path).suffix
+    return "py" if suffix == ".py" else "cpp" if suffix in _CPP else None
+
+
+def _format_python(texts: Mapping[str, str]) -> dict[str, str]:
+    if not texts:
+        return {}
+    import black  # half a second that a warm run does not need
+
+    mode = black.Mode(line_length=PYTHON_LINE_LENGTH)
+    formatted = {}
+    for path, text in texts.items():
+        try:
+            formatted[path] = black.format_str(text, mode=mode)
+        except black.InvalidInput as error:
+            raise ValueError(f"{path}: the template does not give Python: {error}") from None
+    return formatted
+
+
+def _clang_format() -> str:
+    spec = find_spec("clang_format")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("clang-format is not installed: pip install clang-format")
+    return str(Path(spec.origin).parent / "data" / "bin" / "clang-format")
+
+
+def _format_cpp(texts: Mapping[str, str]) -> dict[str, str]:
+    if not texts:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        files = {path: Path(folder) / f"{index}{PurePosixPath(path).suffix}" for index, path in enumerate(texts)}
+        for path, file in files.items():
+            file.write_text(texts[path], encoding="utf-8", newline="\n")
+        command = [_clang_format(), "-i", f"--style={json.dumps(CPP_STYLE)}", *map(str, files.values())]
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise ValueError(f"clang-format failed: {result.stderr}")
+        return {path: file.read_text(encoding="utf-8") for path, file in files.items()}

@@ -1,0 +1,41 @@
+# The two commands of the README, and what they are made of. Each target does its own set-up.
+PYTHON ?= python3
+TORCH_SPEC ?= torch==2.13.0
+TILEOPS_SPEC ?= tileops==0.1.0
+VENV ?= .venv
+BIN := $(abspath $(VENV))/bin
+NAME ?= acme
+
+.PHONY: demo test lint setup clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@echo "== environment in $(VENV)"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet "$(TORCH_SPEC)" numpy
+	$(BIN)/pip install --quiet -e ".[build,test,lint]"
+# The wheel asks for Python 3.12; it installs and runs on 3.10 and 3.11 too.
+	$(BIN)/pip install --quiet --ignore-requires-python "$(TILEOPS_SPEC)"
+	touch $@
+
+demo: setup
+	@echo "== new backend in build/$(NAME)"
+	rm -rf build/$(NAME)
+	$(BIN)/acmegen new-backend $(NAME) --dir build/$(NAME)
+	@echo "== build"
+	$(BIN)/acmegen build build/$(NAME)
+	@echo "== train"
+	$(BIN)/python examples/demo.py --device $(NAME)
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check acmegen tests examples
+	$(BIN)/mypy
+
+clean:
+	rm -rf build $(VENV)

@@ -1,0 +1,5 @@
+"""`python -m acmegen`."""
+
+from acmegen.cli import main
+
+main()

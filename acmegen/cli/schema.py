@@ -1,0 +1,39 @@
+"""`acmegen schema`: the JSON Schemas of the manifests, for editors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from acmegen.manifest.schema import schemas
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("manifests/schema"),
+    show_default=True,
+    help="Where they are written.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file there is not up to date.")
+def schema(folder: Path, check: bool) -> None:
+    """Write the JSON Schema of each kind of manifest."""
+    stale = {
+        path: text
+        for path, text in ((folder / name, text) for name, text in schemas().items())
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    }
+    if check:
+        for path in stale:
+            click.echo(f"stale    {path}")
+        sys.exit(1 if stale else 0)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in stale.items():
+        path.write_text(text, encoding="utf-8", newline="\n")
+        click.echo(f"wrote    {path}")
+    if not stale:
+        click.echo("all schemas are up to date")

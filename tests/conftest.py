@@ -1,0 +1,63 @@
+"""Fixtures that several folders of tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+Acmegen = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def acmegen() -> Acmegen:
+    """Run the command line as a user does: `acmegen("regen", "--force", cwd=folder)`."""
+
+    def run(*arguments: object, cwd: Path = REPOSITORY, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "acmegen", *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def new_project(acmegen: Acmegen, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Make a project with `new-backend NAME`, once per name and session; its users must not change it."""
+    made: dict[str, Path] = {}
+
+    def make(name: str) -> Path:
+        if name not in made:
+            folder = tmp_path_factory.mktemp("new") / name
+            result = acmegen("new-backend", name, "--dir", folder)
+            assert result.returncode == 0, result.stderr
+            made[name] = folder
+        return made[name]
+
+    return make
+
+
+@pytest.fixture
+def project(new_project: Callable[[str], Path], tmp_path: Path) -> Iterator[Path]:
+    """A fresh copy of a new project, for tests that change it."""
+    import shutil
+
+    folder = tmp_path / "acme"
+    shutil.copytree(new_project("acme"), folder)
+    yield folder

@@ -1,0 +1,143 @@
+"""`acmegen regen` and `acmegen check`: only what changed is written, and nobody's work is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.conftest import Acmegen
+
+OPS = "manifests/ops/ops.yaml"
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        path.relative_to(folder).as_posix(): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def add_user_op(project: Path) -> str:
+    """Take over an op with a body of the user's; returns the once file that this asks for."""
+    manifest = project / "manifests" / "ops" / "mine.yaml"
+    manifest.write_text("manifest: ops/v1\nops:\n  trace: user\n")
+    return "csrc/kernels/trace.cpp"
+
+
+def test_second_regen_touches_nothing(acmegen: Acmegen, project: Path) -> None:
+    before = snapshot(project)
+    result = acmegen("regen", project)
+    assert result.returncode == 0, result.stderr
+    assert snapshot(project) == before
+
+
+def test_check_is_clean_right_after(acmegen: Acmegen, project: Path) -> None:
+    assert acmegen("check", project).returncode == 0
+
+
+def test_h16_check_finds_stale_missing_and_edited_files_and_writes_nothing(acmegen: Acmegen, project: Path) -> None:
+    lock = json.loads((project / "acmegen.lock").read_text())
+    owned = sorted(path for path, entry in lock["files"].items() if entry["owner"] == "owned")
+    (project / owned[0]).unlink()
+    with (project / owned[1]).open("a") as file:
+        file.write("// edited\n")
+    before = snapshot(project)
+    result = acmegen("check", project)
+    assert result.returncode == 1
+    assert f"create   {owned[0]}" in result.stdout
+    assert f"refuse   {owned[1]}" in result.stdout
+    assert snapshot(project) == before
+
+
+def test_h9_only_files_of_the_changed_entry_are_rewritten(acmegen: Acmegen, project: Path) -> None:
+    before = snapshot(project)
+    created = add_user_op(project)
+    result = acmegen("regen", project)
+    assert result.returncode == 0, result.stderr
+    after = snapshot(project)
+    assert created in after
+    changed = {path for path in before if before[path] != after[path]}
+    assert "acmegen.lock" in changed
+    assert len(changed) < 15, sorted(changed)
+    assert all(path.startswith(("acmegen.lock", "csrc/generated/", "tests/generated/")) for path in changed), changed
+
+
+def test_h2_files_and_registration_go_with_their_entry(acmegen: Acmegen, project: Path) -> None:
+    before = snapshot(project)
+    created = add_user_op(project)
+    assert acmegen("regen", project).returncode == 0
+    (project / "manifests" / "ops" / "mine.yaml").unlink()
+    assert acmegen("regen", project).returncode == 0
+    after = snapshot(project)
+    assert created in after, "a once file is the user's and stays"
+    del after[created]
+    assert after.keys() == before.keys()
+    for path in after.keys() - {"acmegen.lock"}:
+        assert after[path][1] == before[path][1], path
+
+
+def test_h1_an_edited_owned_file_stops_the_run(acmegen: Acmegen, project: Path) -> None:
+    lock = json.loads((project / "acmegen.lock").read_text())
+    edited = next(path for path, entry in lock["files"].items() if path.endswith(".cpp") and entry["owner"] == "owned")
+    with (project / edited).open("a") as file:
+        file.write("// mine\n")
+    add_user_op(project)
+    before = snapshot(project)
+    result = acmegen("regen", project)
+    assert result.returncode == 1
+    assert edited in result.stderr and "--force" in result.stderr
+    assert snapshot(project) == before
+    assert acmegen("regen", "--force", project).returncode == 0
+    assert "// mine" not in (project / edited).read_text()
+
+
+def test_once_files_and_files_of_the_user_survive(acmegen: Acmegen, project: Path) -> None:
+    lock = json.loads((project / "acmegen.lock").read_text())
+    once = next(path for path, entry in lock["files"].items() if entry["owner"] == "once" and path.endswith(".cpp"))
+    (project / once).write_text("// my own body\n")
+    (project / "csrc" / "mine.h").write_text("// mine\n")
+    assert acmegen("regen", "--force", project).returncode == 0
+    assert (project / once).read_text() == "// my own body\n"
+    assert (project / "csrc" / "mine.h").read_text() == "// mine\n"
+    assert acmegen("check", project).returncode == 0
+
+
+def test_a_deleted_once_file_stays_deleted(acmegen: Acmegen, project: Path) -> None:
+    (project / "README.md").unlink()
+    assert acmegen("regen", project).returncode == 0
+    assert not (project / "README.md").exists()
+
+
+def test_an_unreadable_lock_is_reported(acmegen: Acmegen, project: Path) -> None:
+    (project / "acmegen.lock").write_text("{")
+    result = acmegen("regen", project)
+    assert result.returncode == 1
+    assert "acmegen.lock" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_a_folder_that_is_no_project_is_refused(acmegen: Acmegen, tmp_path: Path) -> None:
+    result = acmegen("regen", tmp_path)
+    assert result.returncode == 2
+    assert "new-backend" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_h7_hash_seed_locale_and_time_zone_change_nothing(acmegen: Acmegen, project: Path, tmp_path: Path) -> None:
+    for index, environment in enumerate(
+        ({"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"}, {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo"})
+    ):
+        cache = tmp_path / f"cache{index}"
+        result = acmegen("check", project, ACMEGEN_CACHE_DIR=str(cache), **environment)
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_file_reached_through_a_symbolic_link_out_of_the_project_is_refused(
+    acmegen: Acmegen, project: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    (project / "csrc" / "generated").rename(outside)
+    (project / "csrc" / "generated").symlink_to(outside)
+    result = acmegen("regen", "--force", project)
+    assert result.returncode == 1
+    assert "symbolic link" in result.stderr
