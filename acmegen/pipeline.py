@@ -10,12 +10,13 @@ from pathlib import Path
 from acmegen import __version__
 from acmegen.facts import load_facts
 from acmegen.manifest.load import load_project
-from acmegen.manifest.starter import starter_manifests
 from acmegen.output.compare import Action, ActionKind, compare
 from acmegen.output.lock import Lock, LockedFile, digest, dump_lock, read_lock
 from acmegen.output.publish import publish
 from acmegen.plan.lower import lower
 from acmegen.render.format import formatter_versions
+from acmegen.render.starter import starter_manifests
+from acmegen.render.starter import starter_manifests
 from acmegen.render.tree import Tree, render
 
 
@@ -43,7 +44,7 @@ def generate(manifests: Path, project: Path) -> Generation:
         DiagnosticError: the manifests are wrong, or do not fit what is installed.
     """
     loaded = load_project(manifests)
-    facts = load_facts()
+    facts = load_facts(tileops=loaded.tileops is not None)
     plan = lower(loaded, facts)
     tree = render(plan)
     lock = Lock(

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverFunction, DriverPlan, LibraryPlan, TorchPlan
-from acmegen.plan.driver_roles import HOST_ACCESS, OPTIONAL, REQUIRED
+from acmegen.manifest.driver_roles import HOST_ACCESS, OPTIONAL, REQUIRED
 from acmegen.plan.names import derive_names
 from acmegen.plan.ops import OpsPlan
 from acmegen.plan.plan import Plan

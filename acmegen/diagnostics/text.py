@@ -10,6 +10,8 @@ from pathlib import Path
 from acmegen.diagnostics.diagnostic import Diagnostic, Note, Severity, Span
 
 _TAB_WIDTH = 4
+_MAX_WIDTH = 160  # a longer line is cut around the place
+_CONTEXT = 40
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
 _BLUE = "\x1b[1;34m"
@@ -58,18 +60,23 @@ def _lines(path: Path, texts: Mapping[Path, str]) -> list[str]:
     return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
 
 
-def _excerpt(span: Span, label: str, mark: str, style: str, gutter: int, texts: Mapping[Path, str], paint: _Painter) -> list[str]:
-    """The source line with carets below it."""
+def _excerpt(
+    span: Span, label: str, mark: str, style: str, gutter: int, texts: Mapping[Path, str], paint: _Painter
+) -> list[str]:
+    """The source line with carets below it; the label alone when the file cannot be read."""
     lines = _lines(span.path, texts)
     if span.line > len(lines):
-        return [paint(_BLUE, f"{'':{gutter}} = ") + f"{span}: {label}"] if label else []
+        return [paint(_BLUE, f"{'':{gutter}} =") + f" note: {_inert(label)}"] if label else []
     line = _inert(lines[span.line - 1])
-    end = span.end_column if span.end_line == span.line else len(line) + 1
-    before, marked = line[: span.column - 1], line[span.column - 1 : end - 1]
+    end = span.end_column - 1 if span.end_line == span.line else len(line)
+    before, marked, after = line[: span.column - 1], line[span.column - 1 : end], line[end:]
+    if len(line) > _MAX_WIDTH:
+        before = before if len(before) <= _CONTEXT else "…" + before[-_CONTEXT:]
+        marked, after = marked[:_MAX_WIDTH], after[: max(0, _MAX_WIDTH - len(marked))] + "…"
     carets = mark * max(1, _width(marked.rstrip()))
     bar = paint(_BLUE, f"{'':{gutter}} |")
     return [
-        paint(_BLUE, f"{span.line:>{gutter}} |") + f" {_expanded(line)}".rstrip(),
+        paint(_BLUE, f"{span.line:>{gutter}} |") + f" {_expanded(before + marked + after)}".rstrip(),
         f"{bar} {' ' * _width(before)}" + paint(style, f"{carets} {_inert(label)}".rstrip()),
     ]
 
@@ -96,9 +103,9 @@ def format_text(diagnostic: Diagnostic, colour: bool = False, texts: Mapping[Pat
         same_file = index > 0 and places[index - 1].span.path == place.span.path
         arrow = paint(_BLUE, f"{'':{gutter}}-->" if not same_file else f"{'':{gutter}}:::")
         result.append(f"{arrow} {_inert(str(place.span))}")
-        excerpt = _excerpt(place.span, place.message, "^" if primary else "-", style if primary else _BLUE, gutter, texts, paint)
-        if excerpt:
-            result += [bar, *excerpt]
+        mark, colours = ("^", style) if primary else ("-", _BLUE)
+        excerpt = _excerpt(place.span, place.message, mark, colours, gutter, texts, paint)
+        result += [bar, *excerpt] if len(excerpt) == 2 else excerpt
     remedy = diagnostic.help or f"`acmegen explain {diagnostic.code}`"
     equals = paint(_BLUE, f"{'':{gutter}} = ")
     result += [f"{equals}note: {_inert(note)}" for note in diagnostic.notes]

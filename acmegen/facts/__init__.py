@@ -1,1 +1,57 @@
-"""TODO."""
+"""Facts: what the installed torch and TileOPs say. Neither of them is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from acmegen.facts.headers import VirtualMethod, methods_digest, virtual_methods
+from acmegen.facts.operators import Operators, load_operators, operators_digest
+from acmegen.facts.tileops import TileOpsInstall, find_tileops
+from acmegen.facts.torch_install import TorchInstall, find_torch
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that lowering needs to know of what is installed.
+
+    Attributes:
+        torch: where torch is.
+        operators: all of its operators.
+        methods: the virtual methods of the classes in `headers.CLASSES`.
+        tileops: None when it is not installed, or was not asked for.
+        digests: versions and digests of all of these, for the lock. They do not tell apart builds of one version.
+    """
+
+    torch: TorchInstall
+    operators: Operators
+    methods: Mapping[str, tuple[VirtualMethod, ...]]
+    tileops: TileOpsInstall | None
+    digests: Mapping[str, str]
+
+
+def load_facts(torch_root: Path | None = None, *, tileops: bool = False) -> Facts:
+    """Read the facts, from the cache where it has them.
+
+    Args:
+        torch_root: the package folder of another torch than this environment's.
+        tileops: whether TileOPs is looked for. A project without a TileOPs manifest does not depend on it.
+
+    Raises:
+        DiagnosticError: there is no torch, or something installed is not complete.
+    """
+    install = find_torch(torch_root)
+    methods = virtual_methods(install)
+    digests = {
+        "torch": install.public_version,
+        "torch_operators": operators_digest(install),
+        "torch_methods": methods_digest(methods),
+    }
+    found = find_tileops() if tileops else None
+    if found is not None:
+        digests |= {"tileops": found.version, "tileops_signatures": found.digest}
+    return Facts(install, load_operators(install), methods, found, digests)
+
+
+__all__ = ["Facts", "load_facts"]

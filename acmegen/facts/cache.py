@@ -20,7 +20,7 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def cached(kind: str, key: str, compute: Callable[[], Any]) -> Any:
-    """The JSON document cached as `kind` under `key`; where there is none, or a damaged one, `compute()`, cached from now on.
+    """The JSON document cached as `kind` under `key`; where there is none or a damaged one, `compute()`, then cached.
 
     `compute` returns what JSON can hold, and gets the same lists and mappings back that the cache would give.
     """

@@ -66,6 +66,11 @@ def virtual_methods(install: TorchInstall) -> Mapping[str, tuple[VirtualMethod, 
     }
 
 
+def methods_digest(methods: Mapping[str, tuple[VirtualMethod, ...]]) -> str:
+    """A digest of the signatures: it does not change with comments and bodies."""
+    return digest(f"{name} {method}".encode() for name, rows in sorted(methods.items()) for method in rows)
+
+
 def _read(install: TorchInstall, path: str) -> bytes:
     """The header's text; empty when this torch does not have it."""
     try:
@@ -112,9 +117,9 @@ def _walk(node: Node) -> Iterator[Node]:
 def _class_node(root: Node, name: str) -> Node | None:
     """The definition of the class `name`, not a forward declaration."""
     for node in _walk(root):
-        if node.type in ("struct_specifier", "class_specifier") and node.child_by_field_name("body") is not None:
-            if _text(node.child_by_field_name("name")) == name:
-                return node
+        is_definition = node.type in ("struct_specifier", "class_specifier") and node.child_by_field_name("body")
+        if is_definition and _text(node.child_by_field_name("name")) == name:
+            return node
     return None
 
 
@@ -148,8 +153,7 @@ def _method(member: Node, class_name: str) -> dict[str, Any] | None:
     if name is None or name.type != "field_identifier" or parameters is None:
         return None
     suffix = [_text(child) for child in declarator.children if child.start_byte >= parameters.end_byte]
-    is_virtual = any(child.type == "virtual" for child in member.children) or not {"override", "final"}.isdisjoint(suffix)
-    if not is_virtual:
+    if not any(child.type == "virtual" for child in member.children) and {"override", "final"}.isdisjoint(suffix):
         return None
     return_type = _return_type(member, declarator)
     types = [_parameter(child) for child in parameters.named_children if child.type.endswith("parameter_declaration")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from acmegen.facts.cache import cached, digest
@@ -69,8 +70,8 @@ class Operator:
         schema: the whole schema, without namespace.
         arguments: in the dispatcher's order, which is the schema's; tensor options are four arguments.
         cpp_return_type: fully qualified; `void` when nothing is returned.
-        dispatch: the dispatch keys for which torch has a kernel: those in `native_functions.yaml`, and for the variants of a
-            structured group those that follow from its out variant.
+        dispatch: the dispatch keys for which torch has a kernel: those in `native_functions.yaml`, and for the variants
+            of a structured group those that follow from its out variant.
         composite_implicit: whether torch decomposes it above autograd.
         composite_explicit: whether torch decomposes it below autograd, for every backend.
         is_view: whether a result aliases an argument that is not written to.
@@ -195,7 +196,7 @@ class Operators:
             KeyError: this torch has no such operator.
         """
         if name not in self._operators:
-            self._operators[name] = self._operator(name, self._rows[name])
+            self._operators[name] = _operator_from_row(name, self._rows[name], self._arguments)
         return self._operators[name]
 
     def names(self) -> tuple[str, ...]:
@@ -223,75 +224,84 @@ class Operators:
         if functional is None:
             return None
         if functional not in self._groups:
-            self._groups[functional] = self._group(self._group_rows[functional])
+            self._groups[functional] = _group_from_row(self._group_rows[functional], self._arguments)
         return self._groups[functional]
-
-    def _argument_tuple(self, indices: list[int]) -> tuple[Argument, ...]:
-        return tuple(Argument(*self._arguments[index]) for index in indices)
-
-    def _operator(self, name: str, row: Mapping[str, Any]) -> Operator:
-        base, _, overload = name.partition(".")
-        dispatch = frozenset(row["dispatch"])
-        return Operator(
-            name=name,
-            base=base,
-            overload=overload,
-            kernel_name=row["ops_class"],
-            ops_class=row["ops_class"],
-            header=row["header"],
-            schema=row["schema"],
-            arguments=self._argument_tuple(row["arguments"]),
-            returns=tuple(Return(*values) for values in row["returns"]),
-            cpp_return_type=row["cpp_return_type"],
-            variant=cast(Variant, row["variant"]),
-            dispatch=dispatch,
-            composite_implicit="CompositeImplicitAutograd" in dispatch,
-            composite_explicit=not dispatch.isdisjoint(_COMPOSITE_EXPLICIT),
-            is_view=row["is_view"],
-            has_derivative=row["has_derivative"],
-            group=row["group"],
-            tags=frozenset(row["tags"]),
-        )
-
-    def _group(self, row: Mapping[str, Any]) -> Group:
-        precomputed = row["precomputed"]
-        return Group(
-            functional=row["functional"],
-            inplace=row["inplace"],
-            out=row["out"],
-            mutable=row["mutable"],
-            structured=row["structured"],
-            meta_class=row["meta_class"],
-            meta_header=row["meta_header"],
-            tensor_iterator=row["tensor_iterator"],
-            precomputed=None
-            if precomputed is None
-            else Precomputed(
-                {name: self._argument_tuple(values) for name, values in precomputed["replace"].items()},
-                self._argument_tuple(precomputed["add"]),
-            ),
-            meta_arguments=self._argument_tuple(row["meta_arguments"]),
-            impl_arguments=self._argument_tuple(row["impl_arguments"]),
-        )
 
 
 _COMPOSITE_EXPLICIT = frozenset({"CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"})
 
 
+def _arguments(indices: Sequence[int], table: Sequence[Sequence[Any]]) -> tuple[Argument, ...]:
+    return tuple(Argument(*table[index]) for index in indices)
+
+
+def _operator_from_row(name: str, row: Mapping[str, Any], table: Sequence[Sequence[Any]]) -> Operator:
+    """Build the operator `name` from its row in the document and the table of arguments that the row points into."""
+    base, _, overload = name.partition(".")
+    dispatch = frozenset(row["dispatch"])
+    return Operator(
+        name=name,
+        base=base,
+        overload=overload,
+        kernel_name=row["ops_class"],
+        ops_class=row["ops_class"],
+        header=row["header"],
+        schema=row["schema"],
+        arguments=_arguments(row["arguments"], table),
+        returns=tuple(Return(*values) for values in row["returns"]),
+        cpp_return_type=row["cpp_return_type"],
+        variant=cast(Variant, row["variant"]),
+        dispatch=dispatch,
+        composite_implicit="CompositeImplicitAutograd" in dispatch,
+        composite_explicit=not dispatch.isdisjoint(_COMPOSITE_EXPLICIT),
+        is_view=row["is_view"],
+        has_derivative=row["has_derivative"],
+        group=row["group"],
+        tags=frozenset(row["tags"]),
+    )
+
+
+def _group_from_row(row: Mapping[str, Any], table: Sequence[Sequence[Any]]) -> Group:
+    precomputed = row["precomputed"]
+    return Group(
+        functional=row["functional"],
+        inplace=row["inplace"],
+        out=row["out"],
+        mutable=row["mutable"],
+        structured=row["structured"],
+        meta_class=row["meta_class"],
+        meta_header=row["meta_header"],
+        tensor_iterator=row["tensor_iterator"],
+        precomputed=None
+        if precomputed is None
+        else Precomputed(
+            {name: _arguments(values, table) for name, values in precomputed["replace"].items()},
+            _arguments(precomputed["add"], table),
+        ),
+        meta_arguments=_arguments(row["meta_arguments"], table),
+        impl_arguments=_arguments(row["impl_arguments"], table),
+    )
+
+
+def _sources(install: TorchInstall) -> tuple[Path, Path, Path]:
+    packaged = install.torchgen / "packaged"
+    native = packaged / "ATen" / "native"
+    return native / "native_functions.yaml", native / "tags.yaml", packaged / "autograd" / "derivatives.yaml"
+
+
+def operators_digest(install: TorchInstall) -> str:
+    """A digest of the files that declare the operators."""
+    return digest(path.read_bytes() for path in _sources(install))
+
+
 def load_operators(install: TorchInstall) -> Operators:
     """The operators of `install`: from the cache, or else read through its torchgen, which takes about a second."""
-    packaged = install.torchgen / "packaged"
-    sources = [
-        packaged / "ATen" / "native" / "native_functions.yaml",
-        packaged / "ATen" / "native" / "tags.yaml",
-        packaged / "autograd" / "derivatives.yaml",
-    ]
-    key = digest([*(path.read_bytes() for path in sources), install.version.encode(), str(FORMAT).encode()])
+    key = digest([operators_digest(install).encode(), install.version.encode(), str(FORMAT).encode()])
 
     def read() -> dict[str, Any]:
         # Imported here, since a warm run needs neither it nor torchgen.
         from acmegen.facts.torchgen_reader import read_operators
 
-        return read_operators(install.torchgen, *sources)
+        return read_operators(install.torchgen, *_sources(install))
 
     return Operators(cached("operators", key, read))

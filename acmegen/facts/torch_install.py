@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError
+from acmegen.diagnostics.codes import TORCH_INCOMPLETE, TORCH_MISSING
 
 _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
 
@@ -44,9 +45,9 @@ def _spec_root() -> Path | None:
     return Path(spec.origin).parent
 
 
-def _error(message: str, *notes: str) -> DiagnosticError:
+def _error(code: str, message: str, *notes: str) -> DiagnosticError:
     help_text = "install torch into the environment that acmegen runs in: `pip install torch`"
-    return DiagnosticError([Diagnostic(code="ACME201", message=message, span=None, notes=tuple(notes), help=help_text)])
+    return DiagnosticError([Diagnostic(code, message, notes=notes, help=help_text)])
 
 
 def find_torch(root: Path | None = None) -> TorchInstall:
@@ -57,15 +58,17 @@ def find_torch(root: Path | None = None) -> TorchInstall:
     """
     found = _spec_root() if root is None else root
     if found is None:
-        raise _error("torch is not installed")
+        raise _error(TORCH_MISSING, "torch is not installed")
     try:
         match = _VERSION.search((found / "version.py").read_text(encoding="utf-8"))
     except OSError:
         match = None
     if match is None:
-        raise _error(f"`{found}` is not a complete torch", "`version.py` is missing or names no version")
+        note = "its `version.py` is missing or names no version"
+        raise _error(TORCH_INCOMPLETE, f"`{found}` is not a complete torch", note)
     install = TorchInstall(match.group(1), found, found / "include", found.parent / "torchgen")
     for folder, what in ((install.include / "ATen", "C++ headers"), (install.torchgen / "packaged", "torchgen")):
         if not folder.is_dir():
-            raise _error(f"torch {install.version} comes without its {what}", f"`{folder}` does not exist")
+            note = f"`{folder}` does not exist"
+            raise _error(TORCH_INCOMPLETE, f"torch {install.version} comes without its {what}", note)
     return install

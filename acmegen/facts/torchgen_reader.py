@@ -1,6 +1,6 @@
 """Read torch's operators through the torchgen of the same wheel, into a document of plain JSON values.
 
-torchgen does not import torch. This module is the only one that imports torchgen, and only when the cache has no answer.
+torchgen does not import torch. Only this module imports torchgen, and only when the cache has no answer.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from typing import Any
 
 import yaml
 
-_CPP_KEYWORDS = frozenset(
-    "alignas alignof and asm auto bool break case catch char class const continue default delete do double else enum "
-    "explicit export extern false float for friend goto if inline int long mutable namespace new not nullptr operator or "
-    "private protected public register requires return short signed sizeof static struct switch template this throw true "
-    "try typedef typeid typename union unsigned using virtual void volatile while xor".split()
+# The keywords of C++ that an argument could be named like.
+CPP_KEYWORDS = frozenset(
+    """
+    alignas alignof and asm auto bool break case catch char class concept const continue decltype default delete do
+    double else enum explicit export extern false float for friend goto if inline int long mutable namespace new not
+    nullptr operator or private protected public register requires return short signed sizeof static struct switch
+    template this throw true try typedef typeid typename union unsigned using virtual void volatile while xor
+    """.split()  # noqa: SIM905
 )
 
 
@@ -45,7 +48,7 @@ def _torchgen_from(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """torchgen builds hundreds of thousands of objects that all live on: collecting meanwhile costs a third of the time."""
+    """torchgen builds many objects that all live on: looking for garbage meanwhile costs a third of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -73,7 +76,7 @@ def _argument_row(argument: Any, cpp_type: str, *, is_out: bool, keyword_only: b
     name = argument.name
     return (
         name,
-        f"{name}_" if name in _CPP_KEYWORDS else name,
+        f"{name}_" if name in CPP_KEYWORDS else name,
         str(argument.type),
         cpp_type,
         argument.default,
@@ -90,7 +93,7 @@ def _derivative_names(path: Path) -> frozenset[str]:
 
 
 def _variants(native_functions: Sequence[Any]) -> list[dict[str, Any]]:
-    """The variants of each operator, by kind. torchgen pairs only those with an out variant; autograd pairs the rest too."""
+    """The variants of each operator, by kind; also of those without an out variant, which torchgen does not group."""
     from torchgen.native_function_generation import pre_group_native_functions
 
     grouped = pre_group_native_functions(native_functions).values()
@@ -133,21 +136,20 @@ def _operator_row(
     with native_function_manager(function):
         bindings = dispatcher.arguments(schema, symint=True)
         cpp_return_type = dispatcher.returns_type(schema.returns, symint=True).cpp_type()
+    arguments = [
+        _argument_row(
+            binding.argument,
+            binding.type,
+            is_out=binding.name in out,
+            keyword_only=binding.name not in positional,
+        )
+        for binding in bindings
+    ]
     return {
         "ops_class": schema.name.unambiguous_name(),
         "header": function.root_name,
         "schema": str(schema),
-        "arguments": [
-            table.add(
-                _argument_row(
-                    binding.argument,
-                    binding.type,
-                    is_out=binding.name in out,
-                    keyword_only=binding.name not in positional,
-                )
-            )
-            for binding in bindings
-        ],
+        "arguments": [table.add(row) for row in arguments],
         "returns": [(value.name, str(value.type), value.is_write) for value in schema.returns],
         "cpp_return_type": cpp_return_type.replace(",", ", "),
         "variant": schema.kind().name,

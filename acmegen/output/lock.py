@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
 
 LOCK_NAME = "acmegen.lock"
 LOCK_FORMAT = 1
@@ -81,8 +81,8 @@ def _unreadable(path: Path, reason: str) -> DiagnosticError:
     return DiagnosticError(
         [
             Diagnostic(
-                code="ACME201",
-                message=f"cannot read {path}: {reason}",
+                codes.LOCK_UNREADABLE,
+                f"cannot read `{path}`: {reason}",
                 help="restore it from version control, or remove it and run `acmegen regen --force`",
             )
         ]

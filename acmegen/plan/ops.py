@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from acmegen.plan.pointwise import PointwisePlan
 
 
 @dataclass(frozen=True)
@@ -109,14 +112,14 @@ class StructuredVariant:
 
     Attributes:
         function: what the dispatcher calls.
-        variant: the enumerator of the C++ `Variant`.
-        outputs: the tensors that the caller gave, empty for the functional variant.
+        construction: the arguments of the kernel class's constructor.
+        device_check: C++ operands of its outputs for the check that all are on one device.
         result: the C++ expression that is returned.
     """
 
     function: Function
-    variant: str
-    outputs: tuple[str, ...]
+    construction: str
+    device_check: tuple[str, ...]
     result: str
 
 
@@ -126,40 +129,51 @@ class StructuredKernel:
 
     Attributes:
         name: the class.
-        summary: how it is served, for its comment; inert in a C++ comment.
+        label: the functional overload, for error messages.
+        summary: what it serves and how, for its comment; inert in a C++ comment.
         meta_class: its base class, without `at::meta::`.
         meta_header: the header of that class.
-        output_count: how many tensors it computes.
         parameters: those of `run`, the functional variant's.
         device_check: C++ operands that must lie on one device; empty where the TensorIterator checks it.
         meta_arguments: C++ expressions for `meta`.
-        precomputes: whether `meta` returns values for the kernel.
-        outputs: names of the outputs, bound to `output(i)` where the body needs them.
+        precomputes: whether the kernel uses what `meta` returns.
+        binds_iterator: whether the body names the TensorIterator that the class is.
+        given: the tensors behind optional arguments.
+        outputs: names that the body uses for the outputs, or none.
         otherwise: when the body does not serve a call; None when it serves all.
         statement: the body, when it is one call.
         library: the body, when the vendor's library is called.
+        stores: whether the meta function may have put temporaries in place of outputs.
         variants: the overloads.
     """
 
     name: str
+    label: str
     summary: str
     meta_class: str
     meta_header: str
-    output_count: int
     parameters: tuple[Parameter, ...]
     device_check: tuple[str, ...]
     meta_arguments: tuple[str, ...]
     precomputes: bool
+    binds_iterator: bool
+    given: tuple[Definition, ...]
     outputs: tuple[str, ...]
     otherwise: Otherwise | None
     statement: str
     library: LibraryBody | None
+    stores: bool
     variants: tuple[StructuredVariant, ...]
 
     @property
     def key(self) -> str:
         """What the shard is chosen by."""
-        return self.name
+        return self.label
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """What the dispatcher calls."""
+        return tuple(variant.function for variant in self.variants)
 
     @property
     def parameter_list(self) -> str:
@@ -173,19 +187,6 @@ class StructuredKernel:
 
 
 @dataclass(frozen=True)
-class IteratorBody:
-    """A pointwise kernel of an operator without a meta function, run through a TensorIterator that is built here.
-
-    Attributes:
-        build: the statement that builds `iterator`.
-        statement: the call of the kernel.
-    """
-
-    build: str
-    statement: str
-
-
-@dataclass(frozen=True)
 class Kernel:
     """An operator without a meta function: one function that checks, allocates and calls.
 
@@ -193,30 +194,41 @@ class Kernel:
         function: what the dispatcher calls.
         summary: how it is served, for its comment; inert in a C++ comment.
         device_check: C++ operands that must lie on one device.
-        device: the C++ expression of the device that is made current, or empty.
+        allow_cpu_scalars: whether tensors without dimensions may be on the CPU.
+        iterator: the statement that builds the TensorIterator of a pointwise kernel, or empty.
+        guard: the C++ expression of the device that is made current, or empty.
+        given: the tensors behind optional arguments.
         otherwise: when the body does not serve a call; None when it serves all.
         allocations: the outputs.
-        statement: the body, when it is one expression that is returned.
-        iterator: the body of a pointwise kernel.
         library: the body, when the vendor's library is called.
-        result: the C++ expression that is returned, unless `statement` is.
+        leave: the statement that ends the function before the library is called.
+        statement: the body, when it is one call.
+        result: the C++ expression that is returned; empty when `statement` returns or nothing is returned.
     """
 
     function: Function
     summary: str
-    device_check: tuple[str, ...]
-    device: str
-    otherwise: Otherwise | None
-    allocations: tuple[Definition, ...]
-    statement: str
-    iterator: IteratorBody | None
-    library: LibraryBody | None
-    result: str
+    device_check: tuple[str, ...] = ()
+    allow_cpu_scalars: bool = False
+    iterator: str = ""
+    guard: str = ""
+    given: tuple[Definition, ...] = ()
+    otherwise: Otherwise | None = None
+    allocations: tuple[Definition, ...] = ()
+    library: LibraryBody | None = None
+    leave: str = ""
+    statement: str = ""
+    result: str = ""
 
     @property
     def key(self) -> str:
         """What the shard is chosen by."""
-        return self.function.name
+        return self.function.operator
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """What the dispatcher calls."""
+        return (self.function,)
 
 
 @dataclass(frozen=True)
@@ -225,7 +237,7 @@ class UserKernel:
 
     Attributes:
         function: its declaration.
-        summary: what it must do, for the comment above the declaration and in the stub.
+        summary: what it must do, line by line, for the comment above the declaration and in the stub.
     """
 
     function: Function
@@ -241,6 +253,12 @@ class UserKernel:
         """Where the body is."""
         return f"csrc/kernels/{self.name}.cpp"
 
+    @property
+    def stub_declaration(self) -> str:
+        """The prototype for a body that uses no parameter: their names stand in comments."""
+        parameters = ", ".join(f"{parameter.type} /*{parameter.name}*/" for parameter in self.function.parameters)
+        return f"{self.function.return_type} {self.name}({parameters})"
+
 
 @dataclass(frozen=True)
 class Registration:
@@ -249,49 +267,42 @@ class Registration:
     Attributes:
         operator: the overload without a namespace.
         kernel: the C++ expression that is registered.
-        function: the function behind it, which must be declared; None for a boxed kernel.
-        source: what declares the function: `kernels`, `native` or empty.
+        includes: the headers, below `generated/`, that it needs.
     """
 
     operator: str
     kernel: str
-    function: Function | None = None
-    source: str = ""
+    includes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What the shard is chosen by."""
+        return self.operator
 
 
 @dataclass(frozen=True)
 class CustomBackward:
-    """The autograd function of a custom operator.
+    """The autograd function of a custom operator that has a backward operator.
 
     Attributes:
-        name: the C++ class.
-        function: the operator itself, with the dispatcher's types.
-        operator: its qualified name (`acme::rms_norm`).
-        result_count: how many tensors it returns.
-        saved_inputs: tensors that are saved for backward, in order; optional ones may be undefined.
-        optional_inputs: those among the inputs that are optional tensors.
-        saved_outputs: indices of outputs that are saved.
-        saved_values: other arguments that are kept, each with its C++ type.
-        backward: the qualified name of the backward operator; empty when none is declared.
-        backward_type: its C++ function type.
-        backward_arguments: C++ expressions for its call.
-        gradients: for each argument of the operator, the C++ expression of its gradient.
-        reason: what the error says when there is no backward operator.
+        class_name: the C++ class.
+        saved_tensors: C++ expressions of the tensors that `forward` saves, in order.
+        saved_values: other arguments that are kept, by name.
+        operator: the base name of the backward operator.
+        overload: its overload name.
+        type: its C++ function type.
+        arguments: C++ expressions for its call.
+        gradients: for each argument of the forward operator, the C++ expression of its gradient.
     """
 
-    name: str
-    function: Function
+    class_name: str
+    saved_tensors: tuple[str, ...]
+    saved_values: tuple[str, ...]
     operator: str
-    result_count: int
-    saved_inputs: tuple[str, ...]
-    optional_inputs: tuple[str, ...]
-    saved_outputs: tuple[int, ...]
-    saved_values: tuple[Parameter, ...]
-    backward: str
-    backward_type: str
-    backward_arguments: tuple[str, ...]
+    overload: str
+    type: str
+    arguments: tuple[str, ...]
     gradients: tuple[str, ...]
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -299,53 +310,122 @@ class CustomOperator:
     """An operator of the backend's own.
 
     Attributes:
-        namespace: the operator namespace.
+        base: its name without the overload's.
+        overload: the overload's name, mostly empty.
         schema: as in `m.def`, without a namespace.
-        function: its kernel's type.
-        kernel: what is registered for the device; None when it is registered elsewhere.
-        meta: the function that gives shapes and dtypes; None when the user's kernel does (`meta: user`).
-        allocations: the meta function's outputs.
+        function: the C++ function behind it.
+        function_type: its C++ function type.
+        result_count: how many tensors it returns.
+        given: the tensors behind optional arguments, for the meta function.
+        meta: the results of the meta function; None when it is written in Python.
         meta_result: what the meta function returns.
-        backward: its autograd function.
+        backward: None when no backward operator is declared.
     """
 
-    namespace: str
+    base: str
+    overload: str
     schema: str
     function: Function
-    kernel: Registration
-    meta: Function
-    allocations: tuple[Definition, ...]
+    function_type: str
+    result_count: int
+    given: tuple[Definition, ...]
+    meta: tuple[Definition, ...] | None
     meta_result: str
-    backward: CustomBackward
+    backward: CustomBackward | None
+
+    @property
+    def name(self) -> str:
+        """The overload without a namespace."""
+        return f"{self.base}.{self.overload}" if self.overload else self.base
+
+    @property
+    def argument_list(self) -> str:
+        """Its parameters as the arguments of a call."""
+        return ", ".join(parameter.name for parameter in self.function.parameters)
+
+    @property
+    def forward_type(self) -> str:
+        """What the forward function of an autograd function returns for it."""
+        return "at::Tensor" if self.result_count == 1 else "torch::autograd::variable_list"
+
+    @property
+    def forward_result(self) -> str:
+        """The same, from a call's `result`."""
+        if self.result_count == 1:
+            return "result"
+        return f"{{{', '.join(f'std::get<{index}>(result)' for index in range(self.result_count))}}}"
+
+
+@dataclass(frozen=True)
+class CustomNamespace:
+    """The operators of one namespace, which one C++ file defines: torch allows one definition of a namespace."""
+
+    name: str
+    operators: tuple[CustomOperator, ...]
 
 
 @dataclass(frozen=True)
 class RegistrationShard:
-    """The registrations of one file; `index` is in its name."""
+    """The registrations of one file.
+
+    Attributes:
+        index: in the file's name.
+        registrations: sorted by operator.
+        fallthrough_keys: dispatch keys on which `_copy_from` passes through.
+    """
 
     index: int
     registrations: tuple[Registration, ...]
+    fallthrough_keys: tuple[str, ...]
+
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """The headers that it needs, below `generated/`, sorted."""
+        return tuple(sorted({include for entry in self.registrations for include in entry.includes}))
 
 
 @dataclass(frozen=True)
 class StructuredShard:
-    """The structured kernels of one file."""
+    """The structured kernels of one file, sorted."""
 
     index: int
     kernels: tuple[StructuredKernel, ...]
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """The meta headers that it includes, sorted."""
+        """torch's headers that it needs, sorted."""
         return tuple(sorted({kernel.meta_header for kernel in self.kernels}))
+
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """The headers that it needs, below `generated/`, sorted."""
+        return _kernel_includes(self.kernels)
 
 
 @dataclass(frozen=True)
 class KernelShard:
-    """The kernels without a meta function of one file."""
+    """The kernels without a meta function of one file, sorted."""
 
     index: int
     kernels: tuple[Kernel, ...]
+
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """The headers that it needs, below `generated/`, sorted."""
+        iterators = ("kernels/Iterators.h",) if any(kernel.iterator for kernel in self.kernels) else ()
+        return tuple(sorted({*_kernel_includes(self.kernels), *iterators}))
+
+
+def _kernel_includes(kernels: Iterable[StructuredKernel | Kernel]) -> tuple[str, ...]:
+    includes = {"kernels/Functions.h", "kernels/KernelSupport.h"}
+    for kernel in kernels:
+        if kernel.library is not None:
+            includes.add("kernels/LibraryCall.h")
+        if kernel.statement.startswith("pointwise::"):
+            includes.add("pointwise/Kernels.h")
+        if "kernels::" in kernel.statement:
+            includes.add("kernels.h")
+    return tuple(sorted(includes))
 
 
 @dataclass(frozen=True)
@@ -353,20 +433,20 @@ class Served:
     """How one overload is served, for reports and generated tests.
 
     Attributes:
-        operator: the qualified name (`aten::add.Tensor`).
+        operator: the overload (`add.out`), with a namespace if it is not torch's (`acme::rms_norm`).
         kind: the kernel kind of its entry.
         entry: the manifest's key that serves it (`add.Tensor` for `add.out`).
         dtypes: torch's Python names of the dtypes that a kernel serves itself, empty when it does not depend on them.
-        otherwise: `fallback` or `error`, for the other dtypes.
-        detail: the expression, the library's symbol, the reason.
+        otherwise: `fallback` or `error`, for the other dtypes; empty where there are none.
+        detail: the expression, the library's functions, or the reason.
     """
 
     operator: str
     kind: str
     entry: str
-    dtypes: tuple[str, ...]
-    otherwise: str
-    detail: str
+    dtypes: tuple[str, ...] = ()
+    otherwise: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -375,32 +455,36 @@ class OpsPlan:
 
     Attributes:
         meta_takes_names: whether torch's structured API passes dimension names (before 2.13).
+        pointwise: the loops that come from expressions.
         structured: files of structured kernels.
         kernels: files of kernels without a meta function.
         registrations: files of registrations on PrivateUse1.
         custom: the custom operators, by namespace.
         users: the kernels that the user writes.
         functions: the C++ functions of `structured` and `kernels`, for their common header.
+        library_dtypes: torch's enumerator and the library's constant of each dtype that the library knows.
         served: how each overload is served, sorted.
     """
 
     meta_takes_names: bool = False
+    pointwise: PointwisePlan = field(default_factory=lambda: PointwisePlan((), ()))
     structured: tuple[StructuredShard, ...] = ()
     kernels: tuple[KernelShard, ...] = ()
     registrations: tuple[RegistrationShard, ...] = ()
-    custom: tuple[CustomOperator, ...] = ()
+    custom: tuple[CustomNamespace, ...] = ()
     users: tuple[UserKernel, ...] = ()
     functions: tuple[Function, ...] = ()
+    library_dtypes: tuple[tuple[str, str], ...] = ()
     served: tuple[Served, ...] = ()
-
-    @property
-    def custom_namespaces(self) -> tuple[str, ...]:
-        """The namespaces of the custom operators, sorted."""
-        return tuple(sorted({operator.namespace for operator in self.custom}))
 
     @property
     def uses_library(self) -> bool:
         """Whether an entry calls the vendor's library."""
-        return any(kernel.library for shard in self.structured for kernel in shard.kernels) or any(
-            kernel.library for shard in self.kernels for kernel in shard.kernels
+        return any(kernel.library is not None for shard in self.structured for kernel in shard.kernels) or any(
+            kernel.library is not None for shard in self.kernels for kernel in shard.kernels
         )
+
+    @property
+    def uses_iterators(self) -> bool:
+        """Whether a kernel without a meta function runs through a TensorIterator."""
+        return any(kernel.iterator for shard in self.kernels for kernel in shard.kernels)

@@ -55,12 +55,14 @@ class TileOpsPlan:
 
     Attributes:
         target: the name under which TileOPs knows these kernels.
+        device_type: the torch device type that it serves.
         requires: the supported TileOPs versions, a PEP 440 specifier.
         device_facts: arch, sm_count and smem_budget, as `tileops.backend.DeviceFacts` takes them.
         kernels: sorted by op.
     """
 
     target: str
+    device_type: str
     requires: str
     device_facts: Mapping[str, int]
     kernels: tuple[TileOpsKernel, ...]

@@ -1,19 +1,12 @@
-"""The Jinja environment, and where the templates are."""
+"""The Jinja environment."""
 
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import jinja2
 
-PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def data_folder(name: str) -> Path:
-    """The folder `templates` or `manifests`: inside the package when it was installed from a wheel, beside it in a checkout."""
-    installed = PACKAGE / "_data" / name
-    return installed if installed.is_dir() else PACKAGE.parent / name
+from acmegen.data import data_folder
 
 
 @cache

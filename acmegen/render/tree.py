@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import PurePosixPath
 
+from acmegen.data import data_folder
 from acmegen.plan.plan import Plan
-from acmegen.render.environment import data_folder, environment
+from acmegen.render.environment import environment
 from acmegen.render.format import format_files
 from acmegen.render.header import with_header
 from acmegen.render.outputs import Owner, rule_for

@@ -1,0 +1,126 @@
+"""backend.yaml: the device as a whole."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+
+from acmegen.diagnostics import codes
+from acmegen.manifest.driver import DriverBinding, LibraryBinding
+from acmegen.manifest.model import EMPTY_MAPPING, Dtypes, Line, Model, VersionRange, distinct, refuse
+from acmegen.manifest.names import DeviceName, NamespaceName, PackageName
+
+AutocastDtype = Literal["float16", "bfloat16", "float32"]
+
+
+def _license(value: str) -> str:
+    try:
+        return canonicalize_license_expression(value)
+    except InvalidLicenseExpression:
+        refuse(codes.BAD_LICENSE, f"`{value}` is not an SPDX licence expression", help="for example `Apache-2.0`")
+
+
+def _priorities(values: tuple[int, ...]) -> tuple[int, ...]:
+    if values[0] != 0:
+        refuse(codes.WRONG_VALUE, "the first priority is the default one, which is 0 in torch")
+    return distinct(values)
+
+
+class Devices(Model):
+    """The devices of one process."""
+
+    max: int = Field(default=16, ge=1, le=64, description="The largest number of devices that one process can use.")
+
+
+class Streams(Model):
+    """The stream pools."""
+
+    pool_size: int = Field(default=32, ge=1, le=64, description="Streams in the pool of each device and priority.")
+    priorities: Annotated[tuple[int, ...], Field(min_length=1, max_length=8), AfterValidator(_priorities)] = Field(
+        default=(0, -1), description="The priorities of streams: the default, 0, first; lower numbers are more urgent."
+    )
+
+
+class Fallback(Model):
+    """What serves the operators that no manifest names."""
+
+    policy: Literal["reference", "cpu", "error", "user"] = Field(
+        default="cpu",
+        description="`reference`: torch's CPU kernel on the device's memory in place (the driver must give the host "
+        "access to it). `cpu`: torch's CPU kernel on copies. `error`: a NotImplementedError. `user`: a boxed function "
+        "of yours.",
+    )
+
+
+class Autocast(Model):
+    """Automatic mixed precision."""
+
+    default: AutocastDtype = Field(default="bfloat16", description="The dtype when `torch.autocast` is given none.")
+    dtypes: Annotated[tuple[AutocastDtype, ...], Field(min_length=1), AfterValidator(distinct)] = Field(
+        default=("bfloat16", "float16"), description="The dtypes that autocast may use."
+    )
+
+    @model_validator(mode="after")
+    def _default_is_supported(self) -> Autocast:
+        if self.default not in self.dtypes:
+            message = f"the default `{self.default}` is not among the dtypes"
+            refuse(codes.CONTRADICTION, message, key="default", other="dtypes")
+        return self
+
+
+def _driver_kind(value: Any) -> str:
+    # Tags are no keys of any manifest, so that they never stand for a place in one.
+    return "<name>" if isinstance(value, str) else "<binding>"
+
+
+Driver = Annotated[
+    Annotated[Literal["simulator"], Tag("<name>")] | Annotated[DriverBinding, Tag("<binding>")],
+    Discriminator(_driver_kind),
+]
+
+
+class BackendManifest(Model):
+    """The device: its names, its driver, and what it can do."""
+
+    manifest: Literal["backend/v1"] = Field(description="The kind and version of this file.")
+    name: DeviceName = Field(
+        description="The device string, `acme` in `torch.device('acme')`: lower-case letters and single underscores.",
+        examples=["acme"],
+    )
+    description: Line = Field(
+        default="A PyTorch backend.", description="One line about the device, for package metadata."
+    )
+    python_package: PackageName | None = Field(
+        default=None, description="The Python package; by default `torch_` and the name.", examples=["torch_acme"]
+    )
+    cpp_namespace: NamespaceName | None = Field(
+        default=None,
+        description="The C++ namespace, and that of operators of your own; by default the name.",
+        examples=["acme"],
+    )
+    license: Annotated[str, AfterValidator(_license)] = Field(
+        default="Apache-2.0", description="An SPDX expression, printed into each generated file.", examples=["MIT"]
+    )
+    torch: VersionRange = Field(
+        default=">=2.9,<2.15", description="The torch versions that this backend supports, as a PEP 440 specifier."
+    )
+    devices: Annotated[Devices, EMPTY_MAPPING] = Field(default=Devices(), description="The devices of one process.")
+    driver: Driver = Field(
+        default="simulator",
+        description="The device's runtime API: `simulator`, or the binding of a CUDA-like runtime by name.",
+    )
+    library: LibraryBinding | None = Field(
+        default=None,
+        description="The vendor's maths library, which `library` kernels call. The simulator brings its own.",
+    )
+    dtypes: Dtypes = Field(
+        default=("all", "complex"), validate_default=True, description="The dtypes that the device claims to support."
+    )
+    streams: Annotated[Streams, EMPTY_MAPPING] = Field(default=Streams(), description="The stream pools.")
+    fallback: Annotated[Fallback, EMPTY_MAPPING] = Field(
+        default=Fallback(), description="What serves the operators that no manifest names."
+    )
+    autocast: Annotated[Autocast, EMPTY_MAPPING] = Field(default=Autocast(), description="Automatic mixed precision.")
+    generator: Literal["philox"] = Field(default="philox", description="The random number generator.")

@@ -1,0 +1,85 @@
+"""Which names a backend may have."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from acmegen.diagnostics import codes
+from acmegen.manifest.model import refuse
+
+_DEVICE = re.compile(r"[a-z](_?[a-z])*")
+_IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")
+_DEVICE_HELP = "use lower-case letters and single underscores, as in `my_device`"
+
+# Not in the data files: namespaces and packages that the generated code uses itself.
+_CPP_NAMESPACES = frozenset({"aten", "at", "c", "caffe", "fmt", "gnu", "pybind", "std", "torch", "torchgen"})
+_OP_NAMESPACES = frozenset({"aten", "prim", "prims", "quantized", "profiler", "inductor"})
+_PYTHON_PACKAGES = frozenset({"acmegen", "numpy", "tileops", "torch", "torchgen", "triton"})
+
+
+@cache
+def _reserved(file: str) -> frozenset[str]:
+    text = (Path(__file__).parent / "reserved" / file).read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _not_keyword(name: str) -> None:
+    if keyword.iskeyword(name):
+        refuse(codes.BAD_NAME, f"`{name}` is a keyword of Python")
+    if name in _reserved("cpp_keywords.txt"):
+        refuse(codes.BAD_NAME, f"`{name}` is a keyword of C++")
+
+
+def _not_global(name: str) -> None:
+    if name in _reserved("c_names.txt"):
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: the C library declares it at global scope")
+    if name in _CPP_NAMESPACES or name in _OP_NAMESPACES:
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: it is a namespace of C++, of torch or of torch's operators")
+
+
+def check_device_name(name: str) -> str:
+    """The device string, unless it cannot be one or is taken."""
+    if not _DEVICE.fullmatch(name) or len(name) > 64:
+        refuse(codes.BAD_NAME, f"`{name}` is not a device name", help=_DEVICE_HELP)
+    _not_keyword(name)
+    if name in _reserved("torch_names.txt"):
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: torch has a device or an attribute of this name")
+    _not_global(name)
+    return name
+
+
+def _check_package(name: str) -> str:
+    if not _IDENTIFIER.fullmatch(name) or len(name) > 128:
+        refuse(codes.BAD_NAME, f"`{name}` is not the name of a Python package", help="use letters, digits and `_`")
+    _not_keyword(name)
+    if name in _PYTHON_PACKAGES:
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: the generated package imports another one of this name")
+    return name
+
+
+def _check_namespace(name: str) -> str:
+    if not _IDENTIFIER.fullmatch(name) or len(name) > 128:
+        refuse(codes.BAD_NAME, f"`{name}` is not a C++ namespace", help="use letters, digits and single underscores")
+    _not_keyword(name)
+    _not_global(name)
+    return name
+
+
+_SCHEMA = Field(json_schema_extra={"pattern": f"^{_IDENTIFIER.pattern}$"})
+
+DeviceName = Annotated[
+    str, AfterValidator(check_device_name), Field(json_schema_extra={"pattern": f"^{_DEVICE.pattern}$"})
+]
+"""A device string that torch can read and does not use yet."""
+
+PackageName = Annotated[str, AfterValidator(_check_package), _SCHEMA]
+"""The name of an importable Python package."""
+
+NamespaceName = Annotated[str, AfterValidator(_check_namespace), _SCHEMA]
+"""A C++ namespace, and a namespace of operators."""

@@ -1,0 +1,78 @@
+"""tileops.yaml: the backend as a target of TileOPs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from acmegen.diagnostics import codes
+from acmegen.manifest.model import EMPTY_MAPPING, Line, Matching, Model, Name, Size, VersionRange, refuse
+
+PythonFunction = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*",
+        codes.BAD_NAME,
+        "a Python function, such as `package.module:function`",
+    ),
+]
+
+
+class TileOpsKernel(Model):
+    """What computes an op: exactly one of the three fields."""
+
+    expression: Line | None = Field(
+        default=None,
+        description="A Python expression of the op's inputs and params, which may call `torch` and `math`: an operator "
+        "of this backend, or any of torch's functions.",
+        examples=["torch.ops.acme.rms_norm(x, weight, eps)", "torch.nn.functional.silu(input, inplace=inplace)"],
+    )
+    python: PythonFunction | None = Field(
+        default=None, description="A builder of yours, `module:function`.", examples=["my_kernels.norm:build_rms_norm"]
+    )
+    reference: Literal[True] | None = Field(default=None, description="The op's reference, run on the device.")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> TileOpsKernel:
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = " and ".join(f"`{name}`" for name in given) or "none"
+            refuse(codes.KERNEL_KIND, f"a kernel is one of `expression`, `python` and `reference`, and this has {found}")
+        return self
+
+
+class TileOpsEntry(Model):
+    """How one op of TileOPs is served."""
+
+    mode: Literal["builder"] = Field(default="builder", description="`builder`: this target takes the whole op.")
+    kernel: TileOpsKernel = Field(description="What computes the op.")
+    reference: Line | None = Field(
+        default=None,
+        description="A Python expression like a kernel's that computes the same on CPU tensors, for the generated "
+        "tests; by default a call of the function that TileOPs' manifest names as the op's reference.",
+        examples=["torch.nn.functional.softmax(x, dim=dim, dtype=dtype)"],
+    )
+
+
+class DeviceFacts(Model):
+    """What TileOPs' choice of kernels may know of a device; the fields are those of its `DeviceFacts`."""
+
+    arch: int = Field(default=0, ge=0, description="The architecture, a number of the vendor's.")
+    sm_count: int = Field(default=1, ge=1, description="The number of compute units.")
+    smem_budget: Size = Field(default=64 * 1024, description="Memory shared by one block of threads.")
+
+
+class TileOpsManifest(Model):
+    """The TileOPs side of the backend."""
+
+    manifest: Literal["tileops/v1"] = Field(description="The kind and version of this file.")
+    target: Name | None = Field(default=None, description="TileOPs' name of this target; by default the device's name.")
+    device_type: Name | None = Field(default=None, description="torch's device type; by default the device's name.")
+    device_facts: Annotated[DeviceFacts, EMPTY_MAPPING] = Field(
+        default=DeviceFacts(), description="What TileOPs' choice of kernels may know of a device."
+    )
+    requires: VersionRange = Field(default=">=0.1,<0.2", description="The supported TileOPs versions.")
+    ops: Annotated[dict[Name, TileOpsEntry], EMPTY_MAPPING] = Field(
+        default={}, description="The ops that this target serves, by the key in TileOPs' manifest."
+    )

@@ -1,0 +1,121 @@
+"""Lowering of the device's side: names, driver, allocators, and the torch that is generated for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from packaging.specifiers import SpecifierSet
+
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.facts.headers import VirtualMethod
+from acmegen.manifest.allocator import AllocatorManifest
+from acmegen.manifest.backend import BackendManifest
+from acmegen.manifest.driver import DriverBinding, LibraryBinding
+from acmegen.manifest.driver_roles import HOST_ACCESS, OPTIONAL, REQUIRED
+from acmegen.manifest.load import BACKEND, Project
+from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverFunction, DriverPlan, LibraryPlan, TorchPlan
+from acmegen.plan.names import Names, derive_names
+from acmegen.plan.scalar_types import SCALAR_TYPES
+
+
+def check_torch_version(project: Project, version: str) -> None:
+    """Check that the backend supports torch `version`; a nightly build counts as the version that it leads up to.
+
+    Raises:
+        DiagnosticError: it does not.
+    """
+    supported = project.backend.torch
+    if not SpecifierSet(supported).contains(version, prereleases=True):
+        raise DiagnosticError(
+            [
+                Diagnostic(
+                    codes.TORCH_OUT_OF_RANGE,
+                    f"the installed torch {version} is not in the range `{supported}`",
+                    project.span(BACKEND, "torch"),
+                    help=f"install a torch of that range, `pip install 'torch{supported}'`, or widen it",
+                )
+            ]
+        )
+
+
+def lower_names(backend: BackendManifest) -> Names:
+    """The names of everything that is generated."""
+    return derive_names(backend.name, backend.python_package, backend.cpp_namespace)
+
+
+def lower_backend(backend: BackendManifest) -> BackendPlan:
+    """The device as a whole."""
+    return BackendPlan(
+        description=backend.description,
+        license=backend.license,
+        torch_range=backend.torch,
+        max_devices=backend.devices.max,
+        stream_pool_size=backend.streams.pool_size,
+        stream_priorities=backend.streams.priorities,
+        fallback_policy=backend.fallback.policy,
+        autocast_default=f"at::k{SCALAR_TYPES[backend.autocast.default]}",
+        autocast_dtypes=backend.autocast.dtypes,
+        supported_dtypes=tuple(SCALAR_TYPES[dtype] for dtype in backend.dtypes),
+    )
+
+
+def lower_driver(binding: DriverBinding, simulator: bool) -> DriverPlan:
+    """The driver's API, with the C++ signature that each bound function must have."""
+    types = {
+        "status": binding.status.type,
+        "stream": binding.stream,
+        "event": binding.event,
+        "kind": binding.memcpy_kind.type,
+    }
+    signatures = {**REQUIRED, **OPTIONAL}
+    functions = {
+        role: DriverFunction(role, symbol, signatures[role].format(**types), f"driver.functions.{role}")
+        for role, symbol in binding.functions.bound().items()
+    }
+    return DriverPlan(
+        simulator=simulator,
+        headers=binding.headers,
+        link=binding.link,
+        status_type=binding.status.type,
+        status_success=binding.status.success,
+        status_not_ready=binding.status.not_ready,
+        status_out_of_memory=binding.status.out_of_memory,
+        status_message=binding.status.message,
+        stream_type=binding.stream,
+        event_type=binding.event,
+        memcpy_kind_type=binding.memcpy_kind.type,
+        memcpy_host_to_device=binding.memcpy_kind.host_to_device,
+        memcpy_device_to_host=binding.memcpy_kind.device_to_host,
+        memcpy_device_to_device=binding.memcpy_kind.device_to_device,
+        event_disable_timing=binding.event_disable_timing,
+        functions=functions,
+        host_access=functions.keys() >= HOST_ACCESS,
+    )
+
+
+def lower_library(binding: LibraryBinding | None) -> LibraryPlan | None:
+    """The maths library; None when the backend has none."""
+    if binding is None:
+        return None
+    return LibraryPlan(binding.headers, binding.link, binding.dtype, binding.dtypes)
+
+
+def lower_allocator(allocator: AllocatorManifest) -> AllocatorPlan:
+    """The allocators."""
+    return AllocatorPlan(allocator.device.kind, allocator.device.alignment, allocator.host.kind)
+
+
+def lower_torch(version: str, methods: Mapping[str, tuple[VirtualMethod, ...]]) -> TorchPlan:
+    """The torch `version` whose classes have the virtual `methods`."""
+
+    def names(class_name: str) -> frozenset[str]:
+        return frozenset(method.name for method in methods[class_name])
+
+    return TorchPlan(
+        version=version,
+        guard_methods=names("DeviceGuardImplInterface"),
+        hooks_methods=names("PrivateUse1HooksInterface"),
+        generator_methods=names("GeneratorImpl"),
+        allocator_methods=names("DeviceAllocator"),
+        host_allocator_methods=names("HostAllocator"),
+    )

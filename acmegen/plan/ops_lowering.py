@@ -1,0 +1,492 @@
+"""Lowering of the operators' manifests: entries and facts become the plan of what is registered and what serves it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes
+from acmegen.facts import Facts
+from acmegen.facts.operators import Group, Operator
+from acmegen.manifest.library import Allocation
+from acmegen.manifest.load import PlacedCustom, PlacedOperator, Project
+from acmegen.manifest.ops import CustomFields, ExprEntry, LibraryEntry, UnsupportedEntry
+from acmegen.manifest.source import NodePath
+from acmegen.plan.device import DriverPlan, LibraryPlan
+from acmegen.plan.expressions import ExpressionError
+from acmegen.plan.ops import (
+    CustomBackward,
+    CustomNamespace,
+    CustomOperator,
+    Function,
+    Kernel,
+    KernelShard,
+    OpsPlan,
+    Registration,
+    RegistrationShard,
+    Served,
+    StructuredKernel,
+    StructuredShard,
+    UserKernel,
+)
+from acmegen.plan.ops_checks import check_operator, unknown_operator
+from acmegen.plan.ops_custom import custom_operator, like_definitions, lower_backward
+from acmegen.plan.ops_functions import kernel_function, string_literal, structured_user_function
+from acmegen.plan.ops_grammar import GrammarError
+from acmegen.plan.ops_kernels import library_kernel, pointwise_kernel, user_kernel
+from acmegen.plan.ops_library import Lowered, lower_library
+from acmegen.plan.ops_schema import SchemaError, parse_schema
+from acmegen.plan.ops_structured import StructuredLowering
+from acmegen.plan.pointwise import PointwiseKernel, lower_expr, plan_pointwise
+from acmegen.plan.scalar_types import SCALAR_TYPES
+
+# Chosen so that a file compiles in about ten seconds.
+_STRUCTURED_PER_FILE = 40
+_KERNELS_PER_FILE = 60
+_REGISTRATIONS_PER_FILE = 400
+
+_BOXED: Mapping[str, tuple[str, str]] = {
+    "reference": ("reference", "Reference.h"),
+    "fallback": ("cpu_fallback", "Fallback.h"),
+}
+
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+K = TypeVar("K", bound=_Keyed)
+S = TypeVar("S")
+
+
+def lower_ops(project: Project, facts: Facts, driver: DriverPlan, library: LibraryPlan | None) -> OpsPlan:
+    """Resolve the entries of all operators against the installed torch.
+
+    Raises:
+        DiagnosticError: every entry that does not fit, sorted by place.
+    """
+    return _Lowering(project, facts, driver, library).plan()
+
+
+class _Lowering:
+    """One run of `lower_ops`: what has been lowered so far, and what was wrong with the rest."""
+
+    def __init__(self, project: Project, facts: Facts, driver: DriverPlan, library: LibraryPlan | None) -> None:
+        self._project = project
+        self._facts = facts
+        self._operators = facts.operators
+        self._driver = driver
+        self._library = library
+        self._structured_lowering = StructuredLowering(facts.operators)
+        self._diagnostics: list[Diagnostic] = []
+        self._claims: dict[str, PlacedOperator] = {}
+        self._pointwise: list[PointwiseKernel] = []
+        self._structured: list[StructuredKernel] = []
+        self._kernels: list[Kernel] = []
+        self._registrations: list[Registration] = []
+        self._users: list[UserKernel] = []
+        self._served: list[Served] = []
+        self._custom: dict[str, list[CustomOperator]] = {}
+
+    def plan(self) -> OpsPlan:
+        usable = [placed for placed in self._project.operators.values() if self._check(placed)]
+        for placed in sorted(usable, key=lambda placed: placed.preset):
+            self._claim(placed)
+        for placed in usable:
+            self._lower(placed)
+        self._lower_custom()
+        if self._diagnostics:
+            raise DiagnosticError(self._diagnostics)
+        return OpsPlan(
+            meta_takes_names=_release(self._facts.torch.public_version) < (2, 13),
+            pointwise=plan_pointwise(self._pointwise),
+            structured=_shards(self._structured, _STRUCTURED_PER_FILE, StructuredShard),
+            kernels=_shards(self._kernels, _KERNELS_PER_FILE, KernelShard),
+            registrations=_shards(
+                self._registrations,
+                _REGISTRATIONS_PER_FILE,
+                lambda index, entries: RegistrationShard(
+                    index,
+                    entries,
+                    ("Conjugate", "Negative") if any(entry.operator == "_copy_from" for entry in entries) else (),
+                ),
+            ),
+            custom=tuple(CustomNamespace(name, tuple(entries)) for name, entries in sorted(self._custom.items())),
+            users=tuple(sorted(self._users, key=lambda kernel: kernel.name)),
+            functions=self._functions(),
+            library_dtypes=self._library_dtypes(),
+            served=tuple(sorted(self._served, key=lambda served: served.operator)),
+        )
+
+    def _functions(self) -> tuple[Function, ...]:
+        structured = (function for kernel in self._structured for function in kernel.functions)
+        others = (kernel.function for kernel in self._kernels)
+        return tuple(sorted((*structured, *others), key=lambda function: function.name))
+
+    def _library_dtypes(self) -> tuple[tuple[str, str], ...]:
+        dtypes = self._library.dtypes if self._library else {}
+        return tuple((SCALAR_TYPES[dtype], constant) for dtype, constant in dtypes.items())
+
+    # Checks.
+
+    def _check(self, placed: PlacedOperator) -> bool:
+        """Whether the entry can be lowered. A preset's entry of an operator that this torch lacks does not count."""
+        if placed.name not in self._operators:
+            if not placed.preset:
+                version = self._facts.torch.public_version
+                self._diagnostics.append(unknown_operator(placed, self._operators, version))
+            return False
+        found = list(
+            check_operator(
+                placed,
+                self._operators[placed.name],
+                self._operators.group_of(placed.name),
+                host_access=self._driver.host_access,
+                library=self._library is not None,
+            )
+        )
+        self._diagnostics += found
+        return not found
+
+    def _claim(self, placed: PlacedOperator) -> None:
+        """Note which overloads the entry serves. The project's own entries come first, and presets yield to them."""
+        for name in self._variants(placed):
+            other = self._claims.get(name)
+            if other is None:
+                self._claims[name] = placed
+            elif other.preset == placed.preset:
+                self._diagnostics.append(
+                    Diagnostic(
+                        codes.CLAIMED_TWICE,
+                        f"`{name}` is served by the entries of `{other.name}` and `{placed.name}`",
+                        placed.span(key=True),
+                        secondary=(Note(other.span(key=True), "served here already"),),
+                        help="remove one of them",
+                    )
+                )
+
+    def _variants(self, placed: PlacedOperator) -> tuple[str, ...]:
+        """The overloads that an entry serves."""
+        group = self._operators.group_of(placed.name)
+        if group is None or placed.name != group.functional:
+            return (placed.name,)
+        names = tuple(name for name in group.variants if name != group.mutable)
+        if group.structured:
+            return names
+        if placed.entry.kind == "expr":
+            return tuple(name for name in names if not self._cuts_autograd(self._operators[name]))
+        return (placed.name,)
+
+    @staticmethod
+    def _cuts_autograd(operator: Operator) -> bool:
+        return operator.composite_implicit and not operator.has_derivative
+
+    def _claimed(self, placed: PlacedOperator) -> tuple[str, ...]:
+        """The overloads that an entry serves and that no other entry took over."""
+        return tuple(name for name in self._variants(placed) if self._claims.get(name) is placed)
+
+    # Entries.
+
+    def _lower(self, placed: PlacedOperator) -> None:
+        operator = self._operators[placed.name]
+        group = self._operators.group_of(placed.name)
+        entry = placed.entry
+        claimed = self._claimed(placed)
+        if not claimed:
+            return
+        dtypes: tuple[str, ...] = ()
+        detail = otherwise = ""
+        match entry:
+            case ExprEntry():
+                self._lower_expr(placed, entry, operator, group, claimed)
+                detail, dtypes, otherwise = entry.expr, entry.dtypes, entry.otherwise
+            case LibraryEntry():
+                self._lower_library(placed, entry, operator, group, claimed)
+                detail, dtypes, otherwise = entry.library, entry.dtypes, entry.otherwise
+            case UnsupportedEntry():
+                detail = entry.unsupported
+                for name in claimed:
+                    self._register_unsupported(name, entry.unsupported)
+            case _:
+                self._lower_plain(placed, operator, group, claimed)
+        self._served += [Served(name, entry.kind, placed.name, dtypes, otherwise, detail) for name in claimed]
+
+    def _lower_plain(
+        self, placed: PlacedOperator, operator: Operator, group: Group | None, claimed: Sequence[str]
+    ) -> None:
+        match placed.entry.kind:
+            case "user":
+                self._lower_user(operator, group, claimed)
+            case "runtime":
+                self._registrations.append(
+                    Registration(
+                        operator.name,
+                        f"static_cast<{_pointer(operator)}>(&native::{operator.kernel_name})",
+                        ("native/NativeFunctions.h",),
+                    )
+                )
+            case "reference" | "fallback" as kind:
+                # The other variants of a structured group come down to its out variant by themselves.
+                name = group.out if group is not None and group.structured and group.out in claimed else operator.name
+                function, header = _BOXED[kind]
+                self._registrations.append(
+                    Registration(
+                        name or operator.name,
+                        f"torch::CppFunction::makeFromBoxedFunction<&{function}>()",
+                        (f"fallback/{header}",),
+                    )
+                )
+
+    def _lower_expr(
+        self, placed: PlacedOperator, entry: ExprEntry, operator: Operator, group: Group | None, claimed: Sequence[str]
+    ) -> None:
+        try:
+            kernel = lower_expr(operator, group, entry.expr, entry.dtypes, entry.arguments)
+        except ExpressionError as error:
+            self._report_expression(placed, error)
+            return
+        self._pointwise.append(kernel)
+        if group is not None and group.structured:
+            self._add_structured(self._structured_lowering.pointwise(group, kernel, entry.otherwise, claimed))
+        else:
+            for name in claimed:
+                self._add_kernel(pointwise_kernel(self._operators[name], kernel, entry.otherwise))
+
+    def _lower_library(
+        self,
+        placed: PlacedOperator,
+        entry: LibraryEntry,
+        operator: Operator,
+        group: Group | None,
+        claimed: Sequence[str],
+    ) -> None:
+        structured = group is not None and group.structured
+        if structured == bool(entry.outputs):
+            message = (
+                f"torch determines the outputs of `{operator.name}` itself"
+                if structured
+                else f"`{operator.name}` is not structured, so its {len(operator.returns)} outputs are described here"
+            )
+            self._report(placed, codes.WRONG_KIND, ("outputs",) if structured else (), message)
+            return
+        if group is not None and structured:
+            outputs = tuple(argument.cpp_name for argument in self._operators[group.out or ""].out_arguments)
+            lowered = self._library_body(placed, entry, operator, outputs, ())
+            self._add_structured(self._structured_lowering.library(group, lowered, entry.otherwise, claimed))
+            return
+        if len(entry.outputs) != len(operator.returns):
+            message = f"`{operator.name}` has {len(operator.returns)} results, and this describes {len(entry.outputs)}"
+            self._report(placed, codes.WRONG_KIND, ("outputs",), message)
+            return
+        outputs = tuple(f"out{index}" for index in range(len(entry.outputs)))
+        lowered = self._library_body(placed, entry, operator, outputs, entry.outputs)
+        self._add_kernel(library_kernel(operator, lowered, outputs, entry.otherwise))
+
+    def _library_body(
+        self,
+        placed: PlacedOperator | PlacedCustom,
+        entry: LibraryEntry,
+        operator: Operator,
+        outputs: Sequence[str],
+        allocations: Sequence[Allocation],
+    ) -> Lowered:
+        def report(path: NodePath, error: GrammarError) -> None:
+            self._diagnostics.append(
+                Diagnostic(codes.BAD_LIBRARY_ENTRY, error.message, _slice(placed, path, error.offset, error.length))
+            )
+
+        return lower_library(entry, operator.arguments, outputs, allocations, report)
+
+    def _lower_user(self, operator: Operator, group: Group | None, claimed: Sequence[str]) -> None:
+        if group is not None and group.structured:
+            outputs = ", ".join(f"`{argument.name}`" for argument in group.impl_arguments if argument.is_out)
+            self._users.append(
+                UserKernel(
+                    structured_user_function(operator, group),
+                    (
+                        f"Serves {', '.join(claimed)}.",
+                        operator.schema,
+                        f"torch has checked the arguments, and made {outputs} of the right shape and dtype: fill it.",
+                        "The device of the outputs is current; work goes to its current stream.",
+                    ),
+                )
+            )
+            self._add_structured(self._structured_lowering.user(group, claimed))
+            return
+        self._users.append(UserKernel(kernel_function(operator), _user_summary(operator)))
+        self._add_kernel(user_kernel(operator))
+
+    # Custom operators.
+
+    def _lower_custom(self) -> None:
+        parsed: dict[str, Operator] = {}
+        for name, placed in self._project.custom.items():
+            try:
+                parsed[name] = parse_schema(placed.schema, placed.namespace)
+            except SchemaError as error:
+                wrong = placed.schema[error.offset :][: error.length]
+                self._diagnostics.append(
+                    Diagnostic(codes.BAD_SCHEMA, error.message, placed.span(key=True), label=f"`{wrong}`")
+                )
+        for name, operator in sorted(parsed.items()):
+            placed = self._project.custom[name]
+            backward = self._backward(placed, operator, parsed)
+            self._lower_one_custom(placed, operator, backward)
+
+    def _backward(
+        self, placed: PlacedCustom, operator: Operator, parsed: Mapping[str, Operator]
+    ) -> CustomBackward | None:
+        wanted = _custom_fields(placed).backward
+        if wanted is None:
+            return None
+        backward = parsed.get(f"{placed.namespace}::{wanted}")
+        if backward is None:
+            if f"{placed.namespace}::{wanted}" not in self._project.custom:
+                message = f"there is no custom operator `{placed.namespace}::{wanted}`"
+                self._report(placed, codes.BAD_BACKWARD, ("backward",), message)
+            return None
+        return lower_backward(
+            operator, backward, lambda message: self._report(placed, codes.BAD_BACKWARD, ("backward",), message)
+        )
+
+    def _lower_one_custom(self, placed: PlacedCustom, operator: Operator, backward: CustomBackward | None) -> None:
+        entry = placed.entry
+        fields = _custom_fields(placed)
+        outputs = tuple(f"out{index}" for index in range(len(operator.returns)))
+        allocations = self._custom_allocations(placed, operator, fields)
+        if allocations is None:
+            return
+        meta = like_definitions(operator, fields.like) if fields.like else None
+        dtypes: tuple[str, ...] = ()
+        detail = otherwise = ""
+        match entry:
+            case LibraryEntry():
+                lowered = self._library_body(placed, entry, operator, outputs, allocations)
+                if not fields.like and fields.meta is None:
+                    meta = lowered.meta
+                self._add_kernel(
+                    library_kernel(operator, lowered, outputs, "error", placed.namespace, operator.kernel_name),
+                    register=False,
+                )
+                detail, dtypes, otherwise = entry.library, entry.dtypes, "error"
+            case ExprEntry():
+                try:
+                    kernel = lower_expr(operator, None, entry.expr, entry.dtypes, entry.arguments)
+                except ExpressionError as error:
+                    self._report_expression(placed, error)
+                    return
+                self._pointwise.append(kernel)
+                self._add_kernel(pointwise_kernel(operator, kernel, "error", placed.namespace), register=False)
+                detail, dtypes, otherwise = entry.expr, entry.dtypes, "error"
+            case _:
+                self._users.append(UserKernel(kernel_function(operator), _user_summary(operator)))
+                self._add_kernel(user_kernel(operator), register=False)
+        self._custom.setdefault(placed.namespace, []).append(custom_operator(operator, meta, backward))
+        self._served.append(Served(placed.qualified_name, entry.kind, placed.qualified_name, dtypes, otherwise, detail))
+
+    def _custom_allocations(
+        self, placed: PlacedCustom, operator: Operator, fields: CustomFields
+    ) -> tuple[Allocation, ...] | None:
+        """How the outputs of a custom operator are allocated; None when that is not said as it has to be."""
+        tensors = {argument.name for argument in operator.arguments if argument.type in ("Tensor", "Tensor?")}
+        for name in fields.like:
+            if name not in tensors:
+                message = f"`{operator.name}` has no tensor argument `{name}`"
+                self._report(placed, codes.META_MISSING, ("like",), message)
+                return None
+        count = len(operator.returns)
+        if fields.like and len(fields.like) not in (1, count):
+            message = f"`{operator.name}` has {count} results, and `like` names {len(fields.like)} arguments"
+            self._report(placed, codes.META_MISSING, ("like",), message)
+            return None
+        own = placed.entry.outputs if isinstance(placed.entry, LibraryEntry) else ()
+        if own and len(own) != count:
+            message = f"`{operator.name}` has {count} results, and this describes {len(own)}"
+            self._report(placed, codes.META_MISSING, ("outputs",), message)
+            return None
+        if own:
+            return own
+        if fields.like:
+            names = fields.like * count if len(fields.like) == 1 else fields.like
+            return tuple(Allocation(like=name) for name in names)
+        if fields.meta is None or isinstance(placed.entry, LibraryEntry):
+            how = "`like`, `outputs`" if isinstance(placed.entry, LibraryEntry) else "`like`"
+            message = f"`{operator.name}` needs {how} or `meta: user` to tell what it returns"
+            self._report(placed, codes.META_MISSING, (), message)
+            return None
+        return ()
+
+    # Parts of the plan.
+
+    def _add_structured(self, kernel: StructuredKernel) -> None:
+        self._structured.append(kernel)
+        self._registrations += [_registration(function) for function in kernel.functions]
+
+    def _add_kernel(self, kernel: Kernel, *, register: bool = True) -> None:
+        self._kernels.append(kernel)
+        if register:
+            self._registrations += [_registration(function) for function in kernel.functions]
+
+    def _register_unsupported(self, name: str, reason: str) -> None:
+        functor = f"std::make_unique<Unsupported>({string_literal(reason)})"
+        self._registrations.append(
+            Registration(name, f"torch::CppFunction::makeFromBoxedFunctor({functor})", ("fallback/Unsupported.h",))
+        )
+
+    def _report(self, placed: PlacedOperator | PlacedCustom, code: str, path: NodePath, message: str) -> None:
+        span = placed.span(*path) if path else placed.span(key=True)
+        self._diagnostics.append(Diagnostic(code, message, span))
+
+    def _report_expression(self, placed: PlacedOperator | PlacedCustom, error: ExpressionError) -> None:
+        span = _slice(placed, ("expr",), error.offset, error.length)
+        self._diagnostics.append(Diagnostic(codes.BAD_EXPRESSION, error.message, span, help=error.help))
+
+
+def _custom_fields(placed: PlacedCustom) -> CustomFields:
+    if not isinstance(placed.entry, CustomFields):
+        raise TypeError(placed.entry)
+    return placed.entry
+
+
+def _slice(placed: PlacedOperator | PlacedCustom, path: NodePath, offset: int, length: int) -> Span:
+    return placed.source.slice((*placed.path, *path), offset, offset + length)
+
+
+def _user_summary(operator: Operator) -> tuple[str, ...]:
+    return (
+        f"Serves {operator.name}.",
+        operator.schema,
+        "The device of the tensors is current; work goes to its current stream.",
+    )
+
+
+def _pointer(operator: Operator) -> str:
+    """The type of a pointer to a kernel that takes symbolic integers, as the dispatcher has it."""
+    return f"{operator.cpp_return_type} (*)({', '.join(argument.cpp_type for argument in operator.arguments)})"
+
+
+def _registration(function: Function) -> Registration:
+    kernel = f"static_cast<{function.pointer_type}>(&ops::{function.name})"
+    return Registration(function.operator, kernel, ("kernels/Functions.h",))
+
+
+def _release(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _shards(items: Iterable[K], per_file: int, make: Callable[[int, tuple[K, ...]], S]) -> tuple[S, ...]:
+    """Sort `items` into files by a stable hash of their keys, so that a new one changes one file.
+
+    The number of files is a power of two, so that it changes seldom.
+    """
+    ordered = sorted(items, key=lambda item: item.key)
+    count = 1
+    while count * per_file < len(ordered):
+        count *= 2
+    places: dict[int, list[K]] = {}
+    for item in ordered:
+        places.setdefault(zlib.crc32(item.key.encode()) % count, []).append(item)
+    return tuple(make(index, tuple(places[index])) for index in sorted(places))

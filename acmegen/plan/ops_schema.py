@@ -1,0 +1,163 @@
+"""Schemas of custom operators: the part of torch's schema language that they may use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from acmegen.facts.operators import Argument, Operator, Return
+from acmegen.facts.torchgen_reader import CPP_KEYWORDS
+
+_TYPES: Mapping[str, str] = {
+    "Tensor": "const at::Tensor &",
+    "Tensor?": "const ::std::optional<at::Tensor> &",
+    "Tensor[]": "at::TensorList",
+    "int": "int64_t",
+    "int?": "::std::optional<int64_t>",
+    "int[]": "at::IntArrayRef",
+    "float": "double",
+    "float?": "::std::optional<double>",
+    "float[]": "at::ArrayRef<double>",
+    "bool": "bool",
+    "bool?": "::std::optional<bool>",
+    "str": "c10::string_view",
+    "str?": "::std::optional<c10::string_view>",
+    "Scalar": "const at::Scalar &",
+    "Scalar?": "const ::std::optional<at::Scalar> &",
+    "ScalarType": "at::ScalarType",
+    "ScalarType?": "::std::optional<at::ScalarType>",
+}
+_ARGUMENT = re.compile(
+    r"(?P<type>[A-Za-z]+)(?P<alias>\([a-z]!\))?(?P<suffix>(\[\])?\??) +(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"( *= *(?P<default>\S+))?"
+)
+_RETURN = re.compile(r"Tensor(?P<alias>\([a-z]!\))?( +(?P<name>[A-Za-z_][A-Za-z0-9_]*))?")
+_SCHEMA = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\.(?P<overload>[A-Za-z_][A-Za-z0-9_]*))?\(", re.DOTALL)
+
+
+class SchemaError(Exception):
+    """A schema that is not in the language.
+
+    Attributes:
+        message: what is wrong.
+        offset: where, as an index into the schema.
+        length: of the text that is wrong.
+    """
+
+    def __init__(self, message: str, offset: int, length: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.length = max(length, 1)
+
+
+def parse_schema(schema: str, namespace: str) -> Operator:
+    """Read the schema of a custom operator, given without its namespace.
+
+    Raises:
+        SchemaError: it uses what custom operators cannot have.
+    """
+    head = _SCHEMA.match(schema)
+    arrow = schema.rfind("->")
+    close = schema.rfind(")", 0, arrow)
+    if head is None or arrow < 0 or close < head.end() - 1:
+        raise SchemaError("write a schema as `name(Tensor x, …) -> Tensor`", 0, len(schema))
+    arguments = _arguments(schema, head.end(), close)
+    returns = _returns(schema, arrow + 2)
+    base, overload = head.group("name"), head.group("overload") or ""
+    mutable = any(argument.is_mutable for argument in arguments)
+    name = f"{base}.{overload}" if overload else base
+    identifier = f"{namespace}_{base}" + (f"_{overload}" if overload else "")
+    return Operator(
+        name=name,
+        base=base,
+        overload=overload,
+        kernel_name=identifier,
+        ops_class=identifier,
+        header="",
+        schema=" ".join(schema.split()),
+        arguments=arguments,
+        returns=returns,
+        cpp_return_type=_return_type(returns),
+        variant="mutable" if mutable else "functional",
+        dispatch=frozenset(),
+        composite_implicit=False,
+        composite_explicit=False,
+        is_view=False,
+        has_derivative=False,
+        group=None,
+    )
+
+
+def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
+    arguments: list[Argument] = []
+    keyword_only = False
+    for offset, text in _pieces(schema, start, end):
+        if text == "*":
+            keyword_only = True
+            continue
+        match = _ARGUMENT.fullmatch(text)
+        if match is None:
+            raise SchemaError("write an argument as `Tensor x` or `float eps=1e-5`", offset, len(text))
+        type_ = match.group("type") + match.group("suffix")
+        if type_ not in _TYPES:
+            raise SchemaError(f"a custom operator cannot have an argument of type `{type_}`", offset, len(text))
+        is_mutable = match.group("alias") is not None
+        if is_mutable and type_ != "Tensor":
+            raise SchemaError("only a `Tensor` can be written to", offset, len(text))
+        name = match.group("name")
+        if any(argument.name == name for argument in arguments):
+            raise SchemaError(f"two arguments are called `{name}`", offset, len(text))
+        arguments.append(
+            Argument(
+                name=name,
+                cpp_name=f"{name}_" if name in CPP_KEYWORDS else name,
+                type=type_,
+                cpp_type="at::Tensor &" if is_mutable else _TYPES[type_],
+                default=match.group("default"),
+                is_mutable=is_mutable,
+                is_out=False,
+                keyword_only=keyword_only,
+            )
+        )
+    if not any(argument.is_tensor_like for argument in arguments):
+        raise SchemaError("a custom operator needs a tensor argument: it says where to run", start, end - start)
+    return tuple(arguments)
+
+
+def _returns(schema: str, start: int) -> tuple[Return, ...]:
+    text = schema[start:].strip()
+    begin = schema.index(text, start) if text else start
+    if text == "()":
+        return ()
+    if text.startswith("(") and text.endswith(")"):
+        pieces = list(_pieces(schema, begin + 1, begin + len(text) - 1))
+    else:
+        pieces = [(begin, text)]
+    returns = []
+    for offset, piece in pieces:
+        match = _RETURN.fullmatch(piece)
+        if match is None:
+            raise SchemaError("a custom operator returns `Tensor`, or `(Tensor, Tensor)`", offset, len(piece))
+        returns.append(Return(match.group("name"), "Tensor", match.group("alias") is not None))
+    return tuple(returns)
+
+
+def _return_type(returns: tuple[Return, ...]) -> str:
+    types = ["at::Tensor &" if value.is_mutable else "at::Tensor" for value in returns]
+    if len(types) == 1:
+        return types[0]
+    return f"::std::tuple<{', '.join(types)}>" if types else "void"
+
+
+def _pieces(schema: str, start: int, end: int) -> list[tuple[int, str]]:
+    """The comma-separated pieces of `schema[start:end]`, each with its offset, without spaces around it."""
+    pieces: list[tuple[int, str]] = []
+    offset = start
+    if not schema[start:end].strip():
+        return pieces
+    for raw in schema[start:end].split(","):
+        stripped = raw.strip()
+        pieces.append((offset + len(raw) - len(raw.lstrip()), stripped))
+        offset += len(raw) + 1
+    return pieces

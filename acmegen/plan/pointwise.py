@@ -1,0 +1,215 @@
+"""Lowering of `expr` entries: a checked expression, the operator's iterator and its dtypes become one C++ function."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from acmegen.facts.operators import Argument, Group, Operator
+from acmegen.plan.dialects.host import HostLambda, host_lambda
+from acmegen.plan.expression_nodes import TextIs
+from acmegen.plan.expressions import ArgumentKind, Expression, ExpressionArgument, check_expression
+
+SHARD_SIZE = 20
+
+_KINDS: Mapping[str, ArgumentKind] = {
+    "Scalar": ArgumentKind.NUMBER,
+    "float": ArgumentKind.NUMBER,
+    "int": ArgumentKind.NUMBER,
+    "bool": ArgumentKind.TRUTH,
+    "str": ArgumentKind.TEXT,
+}
+
+# torch's enumerator of each dtype, and the C++ type that it is computed in.
+_ENUMERATORS: Mapping[str, tuple[str, str]] = {
+    "float32": ("Float", "float"),
+    "float64": ("Double", "double"),
+    "float16": ("Half", "float"),
+    "bfloat16": ("BFloat16", "float"),
+    "uint8": ("Byte", "uint8_t"),
+    "int8": ("Char", "int8_t"),
+    "int16": ("Short", "int16_t"),
+    "int32": ("Int", "int32_t"),
+    "int64": ("Long", "int64_t"),
+    "complex64": ("ComplexFloat", "c10::complex<float>"),
+    "complex128": ("ComplexDouble", "c10::complex<double>"),
+    "bool": ("Bool", "bool"),
+}
+
+# Groups whose meta function gives TensorIterator other inputs than the schema's tensors in their order: exchanged ones,
+# or a number wrapped into a tensor, so that it is converted like an element and never refused.
+_ITERATOR_INPUTS: Mapping[str, tuple[str, ...]] = {
+    "threshold_backward": ("self", "grad_output"),
+    "leaky_relu_backward": ("self", "grad_output"),
+    **{f"{comparison}.Scalar": ("self", "other") for comparison in ("eq", "ne", "lt", "le", "gt", "ge")},
+}
+
+
+@dataclass(frozen=True)
+class PointwiseKernel:
+    """One C++ function `void NAME(at::TensorIteratorBase& iterator, PARAMETERS)`, and `bool NAME_supports(dtype)`.
+
+    Attributes:
+        operator: the functional overload (`add.Tensor`).
+        name: the C++ function (`add_Tensor`).
+        parameters: what it takes after the iterator, in the schema's order: everything but tensors that are always
+            there. Optional tensors are among them, because only they tell whether the iterator has that input.
+        declared: the same as C++ text, with a leading comma.
+        defined: the same where it is defined: those that the expression does not use have no name.
+        dtypes: torch's enumerators of the dtypes that it computes in.
+        computing_types: the C++ types that its loops are compiled for.
+        dtype: C++ for the dtype that `iterator` asks it to compute in: the one to ask `NAME_supports` about.
+        operands: C++ for the iterator's operand that belongs to each parameter of the loop.
+        text: the expression as written.
+        loop: the lambda that the loop applies.
+        torch_dtypes: torch's Python names of `dtypes`.
+        inplace: the in-place overload that it serves too, or None.
+        out: the out overload that it serves too, or None.
+        truth_tensors: the tensors that are read as truth values, whatever their dtype.
+        texts: for each string argument, the literals that the expression compares it with.
+    """
+
+    operator: str
+    name: str
+    parameters: tuple[Argument, ...]
+    declared: str
+    defined: str
+    dtypes: tuple[str, ...]
+    computing_types: tuple[str, ...]
+    dtype: str
+    operands: tuple[str, ...]
+    text: str
+    loop: HostLambda
+    torch_dtypes: tuple[str, ...]
+    inplace: str | None
+    out: str | None
+    truth_tensors: tuple[str, ...]
+    texts: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class PointwiseShard:
+    """The kernels of one C++ file."""
+
+    index: int
+    kernels: tuple[PointwiseKernel, ...]
+
+
+@dataclass(frozen=True)
+class PointwisePlan:
+    """All kernels that come from expressions, by name, and the files that they are in."""
+
+    kernels: tuple[PointwiseKernel, ...]
+    shards: tuple[PointwiseShard, ...]
+
+
+def _expression_argument(argument: Argument, is_input: bool) -> ExpressionArgument:
+    kind = ArgumentKind.TENSOR if is_input else _KINDS.get(argument.type.removesuffix("?"), ArgumentKind.OTHER)
+    return ExpressionArgument(kind, optional=argument.type.endswith("?"))
+
+
+def _aliases(arguments: Sequence[Argument], own: Mapping[str, str]) -> dict[str, str]:
+    tensors = [argument.name for argument in arguments if argument.type in ("Tensor", "Tensor?")]
+    return {**dict(zip("abc", tensors, strict=False)), **own}
+
+
+def _inputs(operator: Operator, arguments: Sequence[Argument]) -> dict[str, Argument]:
+    """The arguments that are inputs of the iterator, in its order."""
+    by_name = {argument.name: argument for argument in arguments}
+    tensors = tuple(argument.name for argument in arguments if argument.type in ("Tensor", "Tensor?"))
+    return {name: by_name[name] for name in _ITERATOR_INPUTS.get(operator.name, tensors)}
+
+
+def _places(inputs: Mapping[str, Argument]) -> dict[str, str]:
+    """C++ for the operand of each input. Operand 0 is the output; absent optional tensors take no place."""
+    places: dict[str, str] = {}
+    fixed, counted = 1, ""
+    for name, argument in inputs.items():
+        place = f"{fixed}{counted}"
+        if argument.type == "Tensor?":
+            present = f"{argument.cpp_name}.has_value()"
+            places[name] = f"{present} ? {place} : kAbsent"
+            counted += f" + {present}"
+        else:
+            places[name] = place
+            fixed += 1
+    return places
+
+
+def _dtype(expression: Expression) -> str:
+    """C++ for the computing dtype: the output's where the inputs' cannot be common because some are truth values."""
+    numbers = set(expression.tensors) - expression.truth_tensors
+    return "iterator.dtype()" if expression.truth_tensors and numbers else "iterator.common_dtype()"
+
+
+def lower_expr(
+    operator: Operator,
+    group: Group | None,
+    text: str,
+    dtypes: Sequence[str],
+    aliases: Mapping[str, str] | None = None,
+) -> PointwiseKernel:
+    """Lower one `expr` entry.
+
+    Args:
+        operator: the functional overload.
+        group: its variants.
+        text: the expression.
+        dtypes: torch's names of the dtypes to compute in, sets expanded.
+        aliases: the entry's own names for arguments.
+
+    Raises:
+        ExpressionError: the expression is not valid for this operator and these dtypes.
+    """
+    structured = group is not None and group.structured
+    arguments = group.meta_arguments if group is not None and structured else operator.arguments
+    inputs = _inputs(operator, arguments)
+    known = {argument.name: _expression_argument(argument, argument.name in inputs) for argument in arguments}
+    expression = check_expression(text, known, dtypes, _aliases(arguments, aliases or {}))
+    parameters = tuple(argument for argument in arguments if argument.type != "Tensor")
+    names = {argument.name: argument.cpp_name for argument in arguments}
+    places = _places(inputs)
+    used = {*expression.scalars, *(condition.name for condition in expression.conditions)}
+    used |= {name for name in expression.tensors if inputs[name].type == "Tensor?"}
+    pairs = [_ENUMERATORS[dtype] for dtype in dtypes]
+    texts: dict[str, tuple[str, ...]] = {}
+    for condition in expression.conditions:
+        if isinstance(condition, TextIs):
+            texts[condition.name] = (*texts.get(condition.name, ()), condition.text)
+    return PointwiseKernel(
+        operator=operator.name,
+        name=operator.kernel_name,
+        parameters=parameters,
+        declared="".join(f", {argument.cpp_type} {argument.cpp_name}" for argument in parameters),
+        defined="".join(
+            f", {argument.cpp_type} " + (argument.cpp_name if argument.name in used else f"/*{argument.cpp_name}*/")
+            for argument in parameters
+        ),
+        dtypes=tuple(enumerator for enumerator, _ in pairs),
+        computing_types=tuple(dict.fromkeys(type for _, type in pairs)),
+        dtype=_dtype(expression),
+        operands=tuple(places[name] for name in expression.tensors),
+        text=expression.text,
+        loop=host_lambda(expression, known, names, dtypes),
+        torch_dtypes=tuple(dtypes),
+        inplace=group.inplace if group is not None else None,
+        out=group.out if group is not None else None,
+        truth_tensors=tuple(name for name in expression.tensors if name in expression.truth_tensors),
+        texts=texts,
+    )
+
+
+def plan_pointwise(kernels: Iterable[PointwiseKernel]) -> PointwisePlan:
+    """Sort the kernels into files by a stable hash of their names, so that a new one changes one file.
+
+    The number of files is a power of two, so that it changes seldom.
+    """
+    ordered = tuple(sorted(kernels, key=lambda kernel: kernel.name))
+    count = 1
+    while count * SHARD_SIZE < len(ordered):
+        count *= 2
+    places: dict[int, list[PointwiseKernel]] = {}
+    for kernel in ordered:
+        places.setdefault(zlib.crc32(kernel.name.encode()) % count, []).append(kernel)
+    return PointwisePlan(ordered, tuple(PointwiseShard(index, tuple(places[index])) for index in sorted(places)))

@@ -1,0 +1,151 @@
+"""Lower tileops.yaml: each op against the installed TileOPs' manifest."""
+
+from __future__ import annotations
+
+from packaging.specifiers import SpecifierSet
+
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, did_you_mean
+from acmegen.facts.tileops import TileOpsInstall, TileOpsOp
+from acmegen.manifest.load import TILEOPS, Project
+from acmegen.manifest.tileops import TileOpsEntry, TileOpsManifest
+from acmegen.plan.tileops import (
+    TileOpsInput,
+    TileOpsKernel,
+    TileOpsPlan,
+    builder_name,
+    unknown_names,
+)
+
+
+def lower_tileops(project: Project, installed: TileOpsInstall | None) -> TileOpsPlan | None:
+    """The TileOPs target that `project` declares; None without a tileops.yaml.
+
+    Raises:
+        DiagnosticError: TileOPs is missing or not in the declared range, it lacks an op, or an expression names
+            something that is neither an input nor a param of its op.
+    """
+    manifest = project.tileops
+    if manifest is None:
+        return None
+    _check_installed(project, manifest, installed)
+    assert installed is not None  # checked above
+    diagnostics: list[Diagnostic] = []
+    kernels = []
+    for key, entry in sorted(manifest.ops.items()):
+        fact = installed.ops.get(key)
+        if fact is None:
+            diagnostics.append(
+                Diagnostic(
+                    codes.TILEOPS_UNKNOWN_OP,
+                    f"TileOPs {installed.version} has no op `{key}`",
+                    project.span(TILEOPS, "ops", key, key=True),
+                    label=did_you_mean(key, installed.ops),
+                )
+            )
+            continue
+        kernel = _kernel(project, fact, entry, diagnostics)
+        if kernel is not None:
+            kernels.append(kernel)
+    if diagnostics:
+        raise DiagnosticError(diagnostics)
+    return TileOpsPlan(
+        target=manifest.target or project.backend.name,
+        device_type=manifest.device_type or project.backend.name,
+        requires=manifest.requires,
+        device_facts=manifest.device_facts.model_dump(),
+        kernels=tuple(kernels),
+    )
+
+
+def _check_installed(project: Project, manifest: TileOpsManifest, installed: TileOpsInstall | None) -> None:
+    if installed is None:
+        raise DiagnosticError(
+            [
+                Diagnostic(
+                    codes.TILEOPS_MISSING,
+                    "TileOPs is not installed, and this manifest needs its op signatures",
+                    project.span(TILEOPS, "manifest"),
+                    help="`pip install --ignore-requires-python tileops`, or remove this manifest",
+                )
+            ]
+        )
+    if not SpecifierSet(manifest.requires).contains(installed.version, prereleases=True):
+        raise DiagnosticError(
+            [
+                Diagnostic(
+                    codes.TILEOPS_OUT_OF_RANGE,
+                    f"TileOPs {installed.version} is installed, which is not in `{manifest.requires}`",
+                    project.span(TILEOPS, "requires"),
+                    help="install a TileOPs from the range, or widen it",
+                )
+            ]
+        )
+
+
+def _kernel(
+    project: Project, fact: TileOpsOp, entry: TileOpsEntry, diagnostics: list[Diagnostic]
+) -> TileOpsKernel | None:
+    """The plan of one op; None, with the reason in `diagnostics`, when it cannot be had."""
+    key = fact.key
+    reference = entry.reference or _call_of_reference(fact)
+    if reference is None:
+        diagnostics.append(
+            Diagnostic(
+                codes.TILEOPS_NO_REFERENCE,
+                f"the reference of `{key}` is `{fact.reference}`, which is not a function of torch's",
+                project.span(TILEOPS, "ops", key, key=True),
+                help="write `reference:`, an expression of torch's that computes the same on CPU tensors",
+            )
+        )
+        return None
+    expression, builder = entry.kernel.expression, None
+    if entry.kernel.python is not None:
+        module, function = entry.kernel.python.split(":")
+        builder = (module, function)
+    elif entry.kernel.reference:
+        expression = reference
+    known = frozenset({value.name for value in (*fact.inputs, *fact.parameters)})
+    places: list[tuple[str, Span | None]] = [(reference, project.span(TILEOPS, "ops", key, "reference"))]
+    if expression is not None and expression != reference:
+        places.append((expression, project.span(TILEOPS, "ops", key, "kernel", "expression")))
+    before = len(diagnostics)
+    for text, span in places:
+        diagnostics.extend(_check_expression(key, text, known, span))
+    if len(diagnostics) > before:
+        return None
+    return TileOpsKernel(
+        op=key,
+        function=builder_name(key),
+        inputs=tuple(TileOpsInput(value.name, value.optional) for value in fact.inputs),
+        params=tuple(value.name for value in fact.parameters),
+        expression=expression,
+        builder=builder,
+        reference=reference,
+    )
+
+
+def _check_expression(key: str, text: str, known: frozenset[str], span: Span | None) -> list[Diagnostic]:
+    try:
+        names = unknown_names(text, known)
+    except SyntaxError as error:
+        return [
+            Diagnostic(codes.TILEOPS_EXPRESSION, f"`{key}`: the expression is not Python: {error.msg}", span)
+        ]
+    return [
+        Diagnostic(
+            codes.TILEOPS_EXPRESSION,
+            f"`{name}` is neither an input nor a param of `{key}`",
+            span,
+            label=did_you_mean(name, known),
+            notes=(f"it has {', '.join(f'`{value}`' for value in sorted(known))}; `torch` and `math` can be used too",),
+        )
+        for name in names
+    ]
+
+
+def _call_of_reference(fact: TileOpsOp) -> str | None:
+    """The call of the op's reference: its first input by position, the rest by name, as torch's functions take them."""
+    if not fact.reference.startswith("torch.") or not fact.inputs:
+        return None
+    first, *rest = (*fact.inputs, *fact.parameters)
+    return f"{fact.reference}({', '.join([first.name, *(f'{value.name}={value.name}' for value in rest)])})"

@@ -1,0 +1,259 @@
+"""A folder of manifests -> a project: presets, merging, rules across files."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acmegen.data import data_folder
+from acmegen.diagnostics import Diagnostic, codes
+from acmegen.manifest import presets
+from acmegen.manifest.load import Project, load_project
+from acmegen.manifest.ops import ReferenceEntry, UserEntry
+from acmegen.render.starter import starter_manifests
+from tests.unit.manifests import BACKEND, covered, diagnostics_of, write_manifests
+
+SIMULATOR = (data_folder("manifests") / "presets" / "simulator.yaml").read_text(encoding="utf-8")
+FLAGSHIP = Path(__file__).parents[2] / "manifests" / "acme"
+
+
+def load(folder: Path, **files: str) -> Project:
+    return load_project(write_manifests(folder, **files))
+
+
+def errors(folder: Path, **files: str) -> tuple[Diagnostic, ...]:
+    return diagnostics_of(lambda: load(folder, **files))
+
+
+@pytest.fixture
+def own_presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of presets in place of the shipped ones."""
+    root = tmp_path / "shipped"
+    folder = root / "presets"
+    folder.mkdir(parents=True)
+    (folder / "simulator.yaml").write_text(SIMULATOR, encoding="utf-8")
+    monkeypatch.setattr(presets, "data_folder", lambda name: root)
+    presets.operator_presets.cache_clear()
+    yield folder
+    presets.operator_presets.cache_clear()
+
+
+def test_a_backend_alone_is_a_project(tmp_path: Path) -> None:
+    project = load(tmp_path)
+    assert project.simulator
+    assert project.driver.functions.bound()["malloc"] == "simMalloc"
+    assert project.library is not None
+    assert project.allocator.device.alignment == 512
+    assert (project.operators, project.custom, project.tileops) == ({}, {}, None)
+    assert list(project.sources) == ["backend.yaml", "presets/simulator.yaml"]
+
+
+def test_digests_are_of_the_files(tmp_path: Path) -> None:
+    digests = load(tmp_path, ops__a="manifest: ops/v1\n").digests
+    assert digests["ops/a.yaml"] == hashlib.sha256(b"manifest: ops/v1\n").hexdigest()
+    assert digests["backend.yaml"] == hashlib.sha256(BACKEND.encode()).hexdigest()
+
+
+def test_a_binding_of_ones_own_reads_no_preset(tmp_path: Path) -> None:
+    project = load(tmp_path, backend=BACKEND + SIMULATOR)
+    assert not project.simulator
+    assert "presets/simulator.yaml" not in project.sources
+
+
+def test_own_entries_are_merged_and_sorted(tmp_path: Path) -> None:
+    project = load(
+        tmp_path,
+        ops__b="manifest: ops/v1\nops: {relu: user}\n",
+        ops__a='manifest: ops/v1\nops: {tanh: user}\ncustom: {"f(Tensor x) -> Tensor": user}\n',
+    )
+    assert [(name, placed.file) for name, placed in project.operators.items()] == [
+        ("relu", "ops/b.yaml"),
+        ("tanh", "ops/a.yaml"),
+    ]
+    (custom,) = project.custom.values()
+    assert list(project.custom) == ["nova::f"]
+    assert (custom.name, custom.namespace, custom.schema) == ("f", "nova", "f(Tensor x) -> Tensor")
+
+
+def test_the_namespace_of_custom_operators_follows_the_backend(tmp_path: Path) -> None:
+    backend = BACKEND + "cpp_namespace: vendor\n"
+    custom = (
+        "manifest: ops/v1\n"
+        'custom: {"f(Tensor x) -> Tensor": user, "g(Tensor x) -> Tensor": {namespace: other, user: }}\n'
+    )
+    assert list(load(tmp_path, backend=backend, ops__a=custom).custom) == ["other::g", "vendor::f"]
+
+
+def test_entries_know_their_places(tmp_path: Path) -> None:
+    text = 'manifest: ops/v1\nops:\n  relu: {expr: "a"}\n'
+    placed = load(tmp_path, ops__a=text).operators["relu"]
+    assert covered(placed.span(key=True), text) == "relu"
+    assert covered(placed.span("expr"), text) == '"a"'
+    assert covered(placed.span("dtypes"), text) == "relu"
+
+
+def test_project_spans(tmp_path: Path) -> None:
+    text = BACKEND + "streams: {pool_size: 3}\n"
+    project = load(tmp_path, backend=text)
+    assert covered(project.span("backend.yaml", "streams", "pool_size"), text) == "3"
+    assert covered(project.span("backend.yaml", "streams", "pool_size", key=True), text) == "pool_size"
+    assert covered(project.span("backend.yaml", "streams", "priorities"), text) == "{pool_size: 3}"
+    assert project.span("allocator.yaml", "device") is None
+
+
+# ---- presets
+
+
+def test_own_entries_replace_those_of_presets_and_later_presets_earlier_ones(tmp_path: Path, own_presets: Path) -> None:
+    (own_presets / "core.yaml").write_text("manifest: ops/v1\nops: {a: runtime, b: runtime, c: runtime}\n")
+    (own_presets / "more.yaml").write_text("manifest: ops/v1\ninclude: [core]\nops: {b: reference, c: reference}\n")
+    project = load(tmp_path, ops__x="manifest: ops/v1\ninclude: [more]\nops: {c: user}\n")
+    assert {name: placed.entry.kind for name, placed in project.operators.items()} == {
+        "a": "runtime",
+        "b": "reference",
+        "c": "user",
+    }
+    assert [placed.preset for placed in project.operators.values()] == [True, True, False]
+    assert isinstance(project.operators["b"].entry, ReferenceEntry)
+    assert isinstance(project.operators["c"].entry, UserEntry)
+    assert "presets/core.yaml" in project.digests
+
+
+def test_presets_that_include_one_another_end(tmp_path: Path, own_presets: Path) -> None:
+    (own_presets / "one.yaml").write_text("manifest: ops/v1\ninclude: [two]\nops: {a: user}\n")
+    (own_presets / "two.yaml").write_text("manifest: ops/v1\ninclude: [one]\nops: {b: user}\n")
+    assert list(load(tmp_path, ops__x="manifest: ops/v1\ninclude: [one]\n").operators) == ["a", "b"]
+
+
+def test_a_preset_that_is_wrong_is_reported_in_its_file(tmp_path: Path, own_presets: Path) -> None:
+    (own_presets / "core.yaml").write_text("manifest: ops/v1\nops: {a: usr}\n")
+    (found,) = errors(tmp_path, ops__x="manifest: ops/v1\ninclude: [core]\n")
+    assert found.span is not None
+    assert found.span.path == own_presets / "core.yaml"
+
+
+# ---- rules across files
+
+
+def test_two_files_that_claim_one_operator_show_both_places(tmp_path: Path) -> None:
+    (found,) = errors(
+        tmp_path, ops__a="manifest: ops/v1\nops: {relu: user}\n", ops__b="manifest: ops/v1\nops:\n  relu: reference\n"
+    )
+    assert (found.code, found.message) == (codes.DUPLICATE_OPERATOR, "`relu` has two entries")
+    assert str(found.span).endswith("ops/b.yaml:3:3")
+    assert [str(note.span)[-15:] for note in found.secondary] == ["/ops/a.yaml:2:7"]
+
+
+def test_two_custom_operators_of_one_name(tmp_path: Path) -> None:
+    text = 'manifest: ops/v1\ncustom:\n  "f(Tensor x) -> Tensor": user\n  "f(Tensor y) -> Tensor": user\n'
+    (found,) = errors(tmp_path, ops__a=text)
+    assert (found.code, found.message) == (codes.DUPLICATE_OPERATOR, "`nova::f` has two entries")
+
+
+def test_the_reference_policy_needs_host_access(tmp_path: Path) -> None:
+    text = BACKEND + SIMULATOR.replace("    host_pointer: simHostGetAddress\n", "") + "fallback: {policy: reference}\n"
+    (found,) = errors(tmp_path, backend=text)
+    assert found.code == codes.HOST_ACCESS_MISSING
+    assert "`host_pointer`" in found.message
+    assert covered(found.span, text) == "reference"
+    assert [covered(note.span, text) for note in found.secondary] == ["functions"]
+
+
+def test_errors_of_all_files_come_at_once_sorted_by_place(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path,
+        backend=BACKEND + "streams: {pool_size: 0}\nlicence: MIT\n",
+        allocator="manifest: allocator/v1\ndevice: {kind: slab}\n",
+        ops__a="manifest: ops/v1\nops: {relu: usr}\n",
+        ops__b="- x\n",
+        tileops="manifest: tileops/v1\nops: {A: {}}\n",
+    )
+    places = [str(diagnostic.span).removeprefix(f"{tmp_path.as_posix()}/") for diagnostic in found]
+    assert places == [
+        "allocator.yaml:2:16",
+        "backend.yaml:3:22",
+        "backend.yaml:4:1",
+        "ops/a.yaml:2:13",
+        "ops/b.yaml:1:1",
+        "tileops.yaml:2:10",
+    ]
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    (found,) = diagnostics_of(lambda: load_project(tmp_path / "absent"))
+    assert found.code == codes.FILE_UNREADABLE
+    assert "acmegen new-backend" in (found.help or "")
+
+
+def test_a_folder_without_backend(tmp_path: Path) -> None:
+    (found,) = diagnostics_of(lambda: load_project(tmp_path))
+    assert found.code == codes.FILE_UNREADABLE
+    assert "backend.yaml" in found.message
+
+
+def test_g8_files_that_would_be_ignored_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "pointwise.yml").write_text("manifest: ops/v1\n")
+    found = errors(tmp_path, alocator="manifest: allocator/v1\n")
+    assert [diagnostic.code for diagnostic in found] == [codes.UNKNOWN_FILE] * 2
+    assert [diagnostic.help for diagnostic in found] == ["did you mean `allocator.yaml`?", "name it .yaml"]
+
+
+def test_a_file_that_is_a_folder_or_a_loop_of_links_is_reported(tmp_path: Path) -> None:
+    write_manifests(tmp_path)
+    (tmp_path / "ops" / "a.yaml").mkdir(parents=True)
+    (tmp_path / "ops" / "b.yaml").symlink_to("b.yaml")
+    found = diagnostics_of(lambda: load_project(tmp_path))
+    assert [diagnostic.code for diagnostic in found] == [codes.FILE_UNREADABLE] * 2
+
+
+# ---- the starter manifests and the flagship
+
+
+def test_the_flagship_is_what_new_backend_writes() -> None:
+    files = {path.relative_to(FLAGSHIP).as_posix(): path for path in FLAGSHIP.rglob("*") if path.is_file()}
+    starter = starter_manifests("acme")
+    assert files.keys() == starter.keys()
+    assert {name: path.read_text(encoding="utf-8") for name, path in files.items()} == starter
+
+
+def test_another_name_leaves_no_acme() -> None:
+    for path, text in starter_manifests("nova").items():
+        assert "acme" not in text.lower().replace("acmegen", ""), path
+
+
+@pytest.mark.parametrize("name", ["cuda", "Nova", "../x", ""])
+def test_the_starter_refuses_names_that_cannot_be(name: str) -> None:
+    (found,) = diagnostics_of(lambda: starter_manifests(name))
+    assert found.code in (codes.BAD_NAME, codes.RESERVED_NAME)
+
+
+def test_the_starter_manifests_load(tmp_path: Path) -> None:
+    for path, text in starter_manifests("nova").items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    project = load_project(tmp_path)
+    assert project.backend.name == "nova"
+    assert project.operators
+
+
+def test_loading_the_flagship_is_fast() -> None:
+    load_project(FLAGSHIP)
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        load_project(FLAGSHIP)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.06
+
+
+def test_two_thousand_entries_load_in_half_a_second(tmp_path: Path) -> None:
+    lines = [f"  op_{index}.Tensor: {{expr: a + {index} * b, dtypes: [floating, int64]}}" for index in range(2000)]
+    write_manifests(tmp_path, ops__many="manifest: ops/v1\nops:\n" + "\n".join(lines) + "\n")
+    start = time.perf_counter()
+    assert len(load_project(tmp_path).operators) == 2000
+    assert time.perf_counter() - start < 0.5

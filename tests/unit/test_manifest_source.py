@@ -1,0 +1,289 @@
+"""YAML text -> data and places."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from acmegen.diagnostics import Diagnostic, codes
+from acmegen.manifest import source as source_module
+from acmegen.manifest.source import Source, load_source, parse_source, resolve_scalar
+from tests.unit.manifests import covered, diagnostics_of
+
+PATH = Path("some/manifest.yaml")
+
+
+def parse(text: str | bytes) -> Source:
+    return parse_source(PATH, text if isinstance(text, bytes) else text.encode())
+
+
+def errors(text: str | bytes) -> tuple[Diagnostic, ...]:
+    return diagnostics_of(lambda: parse(text))
+
+
+def error(text: str | bytes) -> Diagnostic:
+    (only,) = errors(text)
+    return only
+
+
+@pytest.fixture(params=["c", "python"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both parsers: the C one, and the one that is there when PyYAML was built without libyaml."""
+    if request.param == "python":
+        loader = type("_Loader", (yaml.SafeLoader,), {"resolve": source_module._Loader.resolve})
+        monkeypatch.setattr(source_module, "_Loader", loader)
+
+
+@pytest.mark.parametrize(
+    "word", ["no", "on", "off", "yes", "y", "n", "No", "ON", "12:30", "1_000", "2001-01-01", "=", "<"]
+)
+def test_g1_words_that_yaml_1_1_converts_are_text(word: str, parser: None) -> None:
+    assert parse(f"{word}: {word}").data == {word: word}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True),
+        ("False", False),
+        ("~", None),
+        ("null", None),
+        ("", None),
+        ("010", 10),
+        ("-7", -7),
+        ("+7", 7),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("1e-5", 1e-5),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("-1.5E+3", -1500.0),
+        (".inf", math.inf),
+        ("-.INF", -math.inf),
+        ("0o8", "0o8"),
+        ("-0x1", "-0x1"),
+        ("1e", "1e"),
+        (".", "."),
+        ("tRUE", "tRUE"),
+        ("inf", "inf"),
+    ],
+)
+def test_g3_scalars_follow_the_core_schema(text: str, value: object) -> None:
+    result = resolve_scalar(text)
+    assert result == value
+    assert type(result) is type(value)
+
+
+def test_nan_is_a_number() -> None:
+    result = resolve_scalar(".NaN")
+    assert isinstance(result, float)
+    assert math.isnan(result)
+
+
+def test_quotes_make_text(parser: None) -> None:
+    assert parse("a: '1'\nb: \"true\"\nc: |\n  5\n").data == {"a": "1", "b": "true", "c": "5\n"}
+
+
+def test_sequences_are_tuples(parser: None) -> None:
+    assert parse("a: [1, [x]]\nb:\n- y\n").data == {"a": (1, ("x",)), "b": ("y",)}
+
+
+def test_g2_a_duplicate_key_shows_both_places(parser: None) -> None:
+    text = "ops:\n  relu: user\n  gelu: user\n  'relu': reference\n"
+    found = error(text)
+    assert found.code == codes.DUPLICATE_KEY
+    assert found.span is not None
+    assert (found.span.line, found.span.column) == (4, 3)
+    assert [(note.span.line, note.span.column) for note in found.secondary] == [(2, 3)]
+
+
+def test_all_duplicates_are_reported() -> None:
+    assert len(errors("a: 1\na: 2\na: 3\nb: {c: 1, c: 2}\n")) == 3
+
+
+def test_g5_an_alias_bomb_ends_fast_with_a_limit(parser: None) -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    lines += [
+        f"{name}: &{name} [{', '.join(['*' + before] * 9)}]"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    start = time.perf_counter()
+    found = error("\n".join(lines))
+    assert time.perf_counter() - start < 0.2
+    assert found.code == codes.YAML_LIMIT
+    assert found.span is not None
+
+
+def test_aliases_within_the_limit_work(parser: None) -> None:
+    assert parse("a: &x [1]\nb: *x\n").data == {"a": (1,), "b": (1,)}
+
+
+def test_an_alias_that_contains_itself_is_refused(parser: None) -> None:
+    assert error("a: &x [*x]").code == codes.YAML_LIMIT
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 500 + "]" * 500, "a: " + "[" * 100_000, "- " * 5_000])
+def test_deep_nesting_is_refused(text: str) -> None:
+    assert error(text).code == codes.YAML_LIMIT
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "!!python/object/apply:os.system ['x']",
+        "!!python/name:os.system",
+        "!!binary aGk=",
+        "!!set {a}",
+        "!mine 5",
+        "!!int x",
+    ],
+)
+def test_g6_tags_are_refused(value: str, parser: None) -> None:
+    found = error(f"a: 1\nb: {value}\n")
+    assert found.code == codes.YAML_TAG
+    assert found.span is not None
+    assert found.span.line == 2
+
+
+def test_standard_tags_on_fitting_values_are_fine(parser: None) -> None:
+    assert parse("a: !!str 5\nb: !!int 5\nc: !!seq [x]\n").data == {"a": "5", "b": 5, "c": ("x",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 1, "the file is empty"),
+        ("# only a comment\n", 1, "the file is empty"),
+        ("- a\n- b\n", 1, "a manifest is a mapping, and this is a list"),
+        ("text\n", 1, "a manifest is a mapping, and this is a single value"),
+        ("a: 1\n---\nb: 2\n", 2, "a manifest is one document, and a second one starts here"),
+    ],
+)
+def test_g17_not_one_mapping_is_a_one_line_message(text: str, line: int, message: str, parser: None) -> None:
+    found = error(text)
+    assert (found.code, found.message) == (codes.NOT_ONE_MAPPING, message)
+    assert found.span is not None
+    assert found.span.line == line
+
+
+@pytest.mark.parametrize("key", ["true", "null", "5", "1.5", "[a]", "{a: b}", "~"])
+def test_keys_are_text(key: str) -> None:
+    found = error(f"a: 1\n? {key}\n: 2\n")
+    assert found.code == codes.KEY_NOT_TEXT
+    assert found.span is not None
+    assert (found.span.line, found.span.column) == (2, 3)
+
+
+def test_merge_keys_are_refused() -> None:
+    assert error("a: &a {x: 1}\nb:\n  <<: *a\n").code == codes.KEY_NOT_TEXT
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column"),
+    [(b"a: 1\nb: \xff\n", 2, 4), (b"a: x\x00\n", 1, 5), (b"a: \x1b[0m\n", 1, 4), ("a: é\u2028b\n".encode(), 1, 5)],
+)
+def test_what_is_not_text_is_refused_at_its_place(data: bytes, line: int, column: int) -> None:
+    found = error(data)
+    assert found.code == codes.NOT_TEXT
+    assert found.span is not None
+    assert (found.span.line, found.span.column) == (line, column)
+
+
+def test_a_tab_that_indents_is_named(parser: None) -> None:
+    found = error("a:\n\tb: 1\n")
+    assert (found.code, found.message) == (codes.YAML_SYNTAX, "a tab cannot indent YAML; use spaces")
+
+
+@pytest.mark.parametrize("text", ["a: [1", "a: b: c", "a: 'x\n", "*foo", "%", "a: 1\n b: 2\n", "{", 'a: "\\q"'])
+def test_syntax_errors_have_a_place(text: str, parser: None) -> None:
+    found = error(text)
+    assert found.code == codes.YAML_SYNTAX
+    assert found.span is not None
+
+
+def test_byte_order_mark_and_windows_line_ends_are_fine(parser: None) -> None:
+    loaded = parse("\ufeffa: 1\r\nb: x\r\n".encode())
+    assert loaded.data == {"a": 1, "b": "x"}
+    assert (loaded.span(("b",)).line, loaded.span(("b",)).column) == (2, 4)
+
+
+def test_a_number_that_is_too_long_is_refused() -> None:
+    assert error("a: " + "9" * 10_000).code == codes.WRONG_VALUE
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "big.yaml"
+    path.write_bytes(b"# " + b"x" * (10 * 1024 * 1024))
+    (found,) = diagnostics_of(lambda: load_source(path))
+    assert found.code == codes.FILE_UNREADABLE
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.yaml", tmp_path):
+        (found,) = diagnostics_of(lambda path=path: load_source(path))
+        assert found.code == codes.FILE_UNREADABLE
+        assert path.as_posix() in found.message
+
+
+SPANS = """\
+name: nova   # a comment
+ops:
+  add.Tensor:
+    expr: "a + b"
+    dtypes: [float32, "int64"]
+  empty:
+
+  flow: {x: 1,
+    y: 2}
+  text: |
+    two
+    lines
+last: é x
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "expected"),
+    [
+        (("name",), False, "nova"),
+        (("name",), True, "name"),
+        (("ops", "add.Tensor"), True, "add.Tensor"),
+        (("ops", "add.Tensor", "expr"), False, '"a + b"'),
+        (("ops", "add.Tensor", "dtypes", 1), False, '"int64"'),
+        (("ops", "add.Tensor", "dtypes"), False, '[float32, "int64"]'),
+        (("ops", "empty"), False, "empty"),
+        (("last",), False, "é x"),
+    ],
+)
+def test_spans_cover_what_they_name(path: tuple[str | int, ...], key: bool, expected: str, parser: None) -> None:
+    assert covered(parse(SPANS).span(path, key), SPANS) == expected
+
+
+def test_a_block_mapping_ends_with_its_last_value() -> None:
+    span = parse(SPANS).span(("ops", "add.Tensor"))
+    assert (span.line, span.column, span.end_line, span.end_column) == (4, 5, 5, 31)
+
+
+def test_a_path_to_nothing_is_a_key_error() -> None:
+    for path in (("absent",), ("name", "x"), ("ops", 0), ("ops", "add.Tensor", "dtypes", 2)):
+        with pytest.raises(KeyError):
+            parse(SPANS).span(path)
+
+
+def test_slices_point_into_text() -> None:
+    text = "a: x + y\nb: 'x + y'\nc: \"x\\t+ y\"\nd: |\n  x + y\n"
+    loaded = parse(text)
+    assert covered(loaded.slice(("a",), 4, 5), text) == "y"
+    assert covered(loaded.slice(("b",), 2, 3), text) == "+"
+    assert loaded.slice(("c",), 2, 3) == loaded.span(("c",))
+    assert loaded.slice(("d",), 2, 3) == loaded.span(("d",))
+
+
+def test_the_digest_is_of_the_bytes() -> None:
+    assert parse("a: 1\n").digest == hashlib.sha256(b"a: 1\n").hexdigest()
+    assert parse("a: 1\n").digest != parse("a: 1\r\n").digest
