@@ -10,12 +10,12 @@ from pathlib import Path
 from acmegen import __version__
 from acmegen.facts import load_facts
 from acmegen.manifest.load import load_project
+from acmegen.manifest.schema import schemas
 from acmegen.output.compare import Action, ActionKind, compare
 from acmegen.output.lock import Lock, LockedFile, digest, dump_lock, read_lock
 from acmegen.output.publish import publish
 from acmegen.plan.lower import lower
 from acmegen.render.format import formatter_versions
-from acmegen.render.starter import starter_manifests
 from acmegen.render.starter import starter_manifests
 from acmegen.render.tree import Tree, render
 
@@ -73,7 +73,7 @@ def create_project(name: str, project: Path) -> tuple[Action, ...]:
     Raises:
         DiagnosticError: the name cannot be a device's, or the starter manifests do not fit what is installed.
     """
-    manifests = starter_manifests(name)
+    manifests = starter_manifests(name) | {f"schema/{file}": text for file, text in schemas().items()}
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / name
         for path, text in manifests.items():

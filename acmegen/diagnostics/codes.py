@@ -59,8 +59,6 @@ TILEOPS_UNKNOWN_OP = "ACME303"
 TILEOPS_NO_REFERENCE = "ACME304"
 TILEOPS_EXPRESSION = "ACME305"
 LOCK_UNREADABLE = "ACME400"
-TILEOPS_MISSING = "ACME301"
-TILEOPS_OUT_OF_RANGE = "ACME302"
 
 
 @dataclass(frozen=True)
@@ -217,96 +215,96 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     UNKNOWN_OPERATOR: Explanation(
         "the installed torch has no such operator",
-        "Operators are looked up in the torch that the backend is built for. The name is `name.overload` as in its schema: "
-        "`add.Tensor` and `add.Scalar` are two operators, and there is no `add`. Operators come and go between versions of "
-        "torch, so the name may also be right for another one.",
+        "Operators are looked up in the torch that the backend is built for. The name is `name.overload` as in its "
+        "schema: `add.Tensor` and `add.Scalar` are two operators, and there is no `add`. Operators come and go "
+        "between versions of torch, so the name may also be right for another one.",
     ),
     CUTS_AUTOGRAD: Explanation(
         "a kernel for this operator would cut autograd",
-        "torch decomposes the operator into others, and its gradient is the gradient of those. A kernel of the backend's own "
-        "would be called in place of the decomposition, and nothing would record a gradient any more. Give kernels to the "
-        "operators that it decomposes into, and leave this one out or write `composite`.",
+        "torch decomposes the operator into others, and its gradient is the gradient of those. A kernel of the "
+        "backend's own would be called in place of the decomposition, and nothing would record a gradient any more. "
+        "Give kernels to the operators that it decomposes into, and leave this one out or write `composite`.",
     ),
     VIEW_OPERATOR: Explanation(
         "a fallback cannot serve a view",
-        "The result of a view shares memory with its input. A kernel that runs on the CPU would return a tensor of its own, "
-        "and writing to it would no longer change the input. The views of torch are kernels of kind `runtime` in the preset "
-        "`core`.",
+        "The result of a view shares memory with its input. A kernel that runs on the CPU would return a tensor of "
+        "its own, and writing to it would no longer change the input. The views of torch are kernels of kind "
+        "`runtime` in the preset `core`.",
     ),
     SERVED_BY_GROUP: Explanation(
         "the operator is served by the entry of its group",
-        "torch describes the functional, the in-place and the out variant of many operators by one function for shapes and "
-        "dtypes. One entry, keyed by the functional variant, serves all of them: `add.Tensor` serves `add_.Tensor` and "
-        "`add.out` too.",
+        "torch describes the functional, the in-place and the out variant of many operators by one function for "
+        "shapes and dtypes. One entry, keyed by the functional variant, serves all of them: `add.Tensor` serves "
+        "`add_.Tensor` and `add.out` too.",
     ),
     CLAIMED_TWICE: Explanation(
         "two entries serve one operator",
-        "An entry may serve several variants of an operator, and here two of them serve the same one. Only one kernel can be "
-        "registered. Remove one of the entries, or key it by another variant.",
+        "An entry may serve several variants of an operator, and here two of them serve the same one. Only one kernel "
+        "can be registered. Remove one of the entries, or key it by another variant.",
     ),
     NOT_COMPOSITE: Explanation(
         "torch does not decompose this operator",
-        "`composite` says that torch's own decomposition into other operators is good enough. This operator has none that "
-        "works for a backend outside of torch, so it needs a kernel or a fallback.",
+        "`composite` says that torch's own decomposition into other operators is good enough. This operator has none "
+        "that works for a backend outside of torch, so it needs a kernel or a fallback.",
     ),
     NO_LIBRARY: Explanation(
         "there is no maths library",
-        "`library` entries call the vendor's maths library, which `backend.yaml` binds by name under `library`: its headers, "
-        "what to link with, and its values for dtypes. The simulator comes with one.",
+        "`library` entries call the vendor's maths library, which `backend.yaml` binds by name under `library`: its "
+        "headers, what to link with, and its values for dtypes. The simulator comes with one.",
     ),
     WRONG_KIND: Explanation(
         "the kernel kind does not fit the operator",
-        "`expr` needs an operator that computes one tensor elementwise, keyed by its functional variant. `library` needs one "
-        "whose results are tensors, keyed by its functional variant; where torch does not determine their shapes, `outputs` "
-        "does.",
+        "`expr` needs an operator that computes one tensor elementwise, keyed by its functional variant. `library` "
+        "needs one whose results are tensors, keyed by its functional variant; where torch does not determine their "
+        "shapes, `outputs` does.",
     ),
     BAD_LIBRARY_ENTRY: Explanation(
         "an expression of a library entry is not valid",
-        "Arguments, conditions and shapes of a `library` entry are expressions over the operator's arguments: names of "
-        "tensors (their address on the device), `x.size(0)`, `x.stride(0)`, `x.sizes`, `x.strides`, `x.numel`, `x.dim`, "
-        "`x.outer(dim)`, `x.inner(dim)`, `dtype(x)`, `accumulate(x)`, `product(list)`, `ones(count)`, "
+        "Arguments, conditions and shapes of a `library` entry are expressions over the operator's arguments: names "
+        "of tensors (their address on the device), `x.size(0)`, `x.stride(0)`, `x.sizes`, `x.strides`, `x.numel`, "
+        "`x.dim`, `x.outer(dim)`, `x.inner(dim)`, `dtype(x)`, `accumulate(x)`, `product(list)`, `ones(count)`, "
         "`reduced_mask(dim, x)`, `double(scalar)`, `int(scalar)`, slices `x.sizes[:-1]`, numbers, `true`, `false`, "
         "`stream`, constants of the library, and in conditions comparisons with `and`, `or`, `not`.",
     ),
     NO_CPU_KERNEL: Explanation(
         "torch has no CPU kernel for this operator",
-        "`reference` and `fallback` run torch's CPU kernel, and torch has none for this operator, nor a decomposition. It "
-        "needs a kernel of the backend's own, or `unsupported` with a reason.",
+        "`reference` and `fallback` run torch's CPU kernel, and torch has none for this operator, nor a "
+        "decomposition. It needs a kernel of the backend's own, or `unsupported` with a reason.",
     ),
     BAD_EXPRESSION: Explanation(
         "the expression of an entry is not valid",
-        "An `expr` entry is a scalar expression over the operator's arguments in Python's syntax: names, numbers, operators, "
-        "comparisons, `x if c else y` and functions. It is checked against the operator and the dtypes that it shall "
-        "compute in.",
+        "An `expr` entry is a scalar expression over the operator's arguments in Python's syntax: names, numbers, "
+        "operators, comparisons, `x if c else y` and functions. It is checked against the operator and the dtypes "
+        "that it shall compute in.",
     ),
     BAD_SCHEMA: Explanation(
         "the schema of a custom operator is not valid",
         "Custom operators take and return what torch's schema language calls `Tensor`, `Tensor?`, `Tensor[]`, `int`, "
-        "`float`, `bool`, `str`, `Scalar`, `ScalarType`, and lists and optional values of them; results are tensors. For "
-        'example: "rms_norm(Tensor x, Tensor? weight, float eps=1e-6) -> Tensor".',
+        "`float`, `bool`, `str`, `Scalar`, `ScalarType`, and lists and optional values of them; results are tensors. "
+        'For example: "rms_norm(Tensor x, Tensor? weight, float eps=1e-6) -> Tensor".',
     ),
     META_MISSING: Explanation(
         "a custom operator needs a meta function",
-        "torch.compile, FakeTensor and the meta device have to know the shape and dtype of the results without running a "
-        "kernel. `like: x` gives each result the shape and dtype of an argument, `outputs` of a library entry says it in "
-        "detail, and `meta: user` leaves it to `torch.library.register_fake` in Python.",
+        "torch.compile, FakeTensor and the meta device have to know the shape and dtype of the results without "
+        "running a kernel. `like: x` gives each result the shape and dtype of an argument, `outputs` of a library "
+        "entry says it in detail, and `meta: user` leaves it to `torch.library.register_fake` in Python.",
     ),
     BAD_BACKWARD: Explanation(
         "the backward operator does not fit",
-        "A backward operator is another custom operator of the same namespace. It takes the gradient of each result first; "
-        "each further argument has the name and type of an argument, or the name of a result, of the forward operator. It "
-        "returns one gradient for each tensor argument, in their order.",
+        "A backward operator is another custom operator of the same namespace. It takes the gradient of each result "
+        "first; each further argument has the name and type of an argument, or the name of a result, of the forward "
+        "operator. It returns one gradient for each tensor argument, in their order.",
     ),
     NO_RUNTIME_KERNEL: Explanation(
         "the generated runtime has no kernel for this operator",
-        "`runtime` kernels are the few that every backend needs and that neither torch nor a fallback can serve: storage, "
-        "copies, views and random numbers. The preset `core` lists them all.",
+        "`runtime` kernels are the few that every backend needs and that neither torch nor a fallback can serve: "
+        "storage, copies, views and random numbers. The preset `core` lists them all.",
     ),
     TORCH_MISSING: Explanation(
         "torch is not installed",
         "Operators, C++ signatures and virtual methods are read from the torch of the Python environment that acmegen "
-        "runs in, which is also the torch that the backend is built for. Nothing of it is imported, and a CPU build is "
-        "enough.",
+        "runs in, which is also the torch that the backend is built for. Nothing of it is imported, and a CPU build "
+        "is enough.",
     ),
     TORCH_INCOMPLETE: Explanation(
         "the installed torch lacks a part",
@@ -326,24 +324,15 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     TILEOPS_MISSING: Explanation(
         "TileOPs is not installed",
-        "The project has a `tileops.yaml`, and the signatures of the ops in it are read from the TileOPs of the Python "
-        "environment that acmegen runs in. It is not imported. A project without `tileops.yaml` does not need it.",
+        "The project has a `tileops.yaml`, and the signatures of the ops in it are read from the TileOPs of the "
+        "Python environment that acmegen runs in. It is not imported. A project without `tileops.yaml` does not need "
+        "it.",
     ),
     TILEOPS_OUT_OF_RANGE: Explanation(
         "the installed TileOPs is not one that the backend supports",
-        "`requires` in `tileops.yaml` is the range of TileOPs versions that the target is meant for, and the installed "
-        "version is not in it. Builders fit the installed TileOPs, so install one from the range, or widen the range.",
-    ),
-    TILEOPS_MISSING: Explanation(
-        "TileOPs is not installed",
-        "`tileops.yaml` names ops of TileOPs, whose inputs and params are read from the installed package. TileOPs' "
-        "wheel asks for Python 3.12; with `pip install --ignore-requires-python tileops` it runs on older ones. A "
-        "backend without a TileOPs side has no `tileops.yaml`.",
-    ),
-    TILEOPS_OUT_OF_RANGE: Explanation(
-        "the installed TileOPs is not one that the backend supports",
-        "`requires` in `tileops.yaml` is the range of versions that the kernels are meant for, and the installed version "
-        "is not in it. Install a version from the range, or widen the range.",
+        "`requires` in `tileops.yaml` is the range of TileOPs versions that the target is meant for, and the "
+        "installed version is not in it. Builders fit the installed TileOPs, so install one from the range, or widen "
+        "the range.",
     ),
     TILEOPS_UNKNOWN_OP: Explanation(
         "the installed TileOPs has no such op",
@@ -352,8 +341,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     TILEOPS_NO_REFERENCE: Explanation(
         "there is nothing to compare an op with",
         "Each op's kernel is compared with a reference on the CPU in the generated tests. By default that is the "
-        "function that TileOPs' manifest names, if it is one of torch's. For this op it is another library's, so write "
-        "`reference:`, an expression of the op's inputs and params.",
+        "function that TileOPs' manifest names, if it is one of torch's. For this op it is another library's, so "
+        "write `reference:`, an expression of the op's inputs and params.",
     ),
     TILEOPS_EXPRESSION: Explanation(
         "a kernel's expression cannot be used",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, create_model
 
+from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
 from acmegen.manifest.dtypes import DTYPES
 from acmegen.manifest.model import EMPTY_LIST, CppName, DtypeName, Header, LinkLibrary, Model
-from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
 
 Headers = Annotated[tuple[Header, ...], Field(min_length=1)]
 

@@ -13,12 +13,12 @@ from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes, 
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
 from acmegen.manifest.driver import DriverBinding, DriverPreset, LibraryBinding
+from acmegen.manifest.driver_roles import HOST_ACCESS
 from acmegen.manifest.ops import CustomEntry, OperatorEntry, OpsManifest, schema_name
 from acmegen.manifest.presets import preset_path
 from acmegen.manifest.source import NodePath, Source, load_source
 from acmegen.manifest.tileops import TileOpsManifest
 from acmegen.manifest.validate import validate
-from acmegen.manifest.driver_roles import HOST_ACCESS
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -38,7 +38,9 @@ class TileOpsKernel(Model):
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(given) != 1:
             found = " and ".join(f"`{name}`" for name in given) or "none"
-            refuse(codes.KERNEL_KIND, f"a kernel is one of `expression`, `python` and `reference`, and this has {found}")
+            refuse(
+                codes.KERNEL_KIND, f"a kernel is one of `expression`, `python` and `reference`, and this has {found}"
+            )
         return self
 
 

@@ -73,9 +73,11 @@ class Otherwise:
     statements: tuple[str, ...]
 
     @property
-    def condition(self) -> str:
-        """All conditions in one expression."""
-        return " && ".join(self.conditions)
+    def refusal(self) -> str:
+        """The C++ condition under which a call is not served."""
+        if len(self.conditions) == 1 and " " not in self.conditions[0].partition("(")[0]:
+            return f"!{self.conditions[0]}"
+        return f"!({' && '.join(self.conditions)})"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from acmegen.manifest.load import PlacedOperator
 from acmegen.plan.runtime_kernels import RUNTIME_KERNELS
 
 _KERNELS = ("expr", "library", "user")
+_BACKENDS = frozenset({"CPU", "CUDA"})
 _ON_THE_CPU = ("reference", "fallback")
 
 
@@ -25,6 +26,16 @@ def unknown_operator(placed: PlacedOperator, operators: Operators, torch_version
         label=did_you_mean(placed.name, overloads) if overloads else "",
         help=f"near: {listed}" if near else None,
     )
+
+
+def cuts_autograd(operator: Operator) -> bool:
+    """Whether a kernel would take the place of a decomposition that autograd sees.
+
+    Where torch's own backends have kernels beside the decomposition, it calls the operator only where no gradient is
+    needed.
+    """
+    own_kernel = not operator.dispatch.isdisjoint(_BACKENDS)
+    return operator.composite_implicit and not operator.has_derivative and not own_kernel
 
 
 def check_operator(
@@ -46,7 +57,7 @@ def check_operator(
         if operator.name not in RUNTIME_KERNELS:
             yield Diagnostic(codes.NO_RUNTIME_KERNEL, f"the runtime has no kernel for `{operator.name}`", span)
         return
-    if kind != "unsupported" and operator.composite_implicit and not operator.has_derivative:
+    if kind != "unsupported" and cuts_autograd(operator):
         yield Diagnostic(
             codes.CUTS_AUTOGRAD,
             f"`{operator.name}` is decomposed by torch above autograd: a kernel would cut its gradient",

@@ -57,7 +57,7 @@ def custom_operator(
         function=function,
         function_type=_function_type(operator),
         result_count=len(operator.returns),
-        given=given_definitions(operator.arguments),
+        given=given_definitions(operator.arguments, (definition.value for definition in meta or ())),
         meta=meta,
         meta_result=names[0] if len(names) == 1 else f"{{{', '.join(names)}}}",
         backward=backward,

@@ -12,13 +12,13 @@ _CONCRETE: Mapping[str, str] = {
     "c10::SymInt": "int64_t",
     "c10::SymIntArrayRef": "at::IntArrayRef",
     "at::OptionalSymIntArrayRef": "at::OptionalIntArrayRef",
-    "::std::optional<c10::SymInt>": "::std::optional<int64_t>",
+    "::std::optional<c10::SymInt>": "std::optional<int64_t>",
 }
 
 
 def concrete_type(cpp_type: str) -> str:
     """`cpp_type` with concrete integers in place of symbolic ones."""
-    return _CONCRETE.get(cpp_type, cpp_type).replace("c10::SymInt", "int64_t")
+    return _CONCRETE.get(cpp_type, cpp_type).replace("c10::SymInt", "int64_t").replace("::std::", "std::")
 
 
 def kernel_function(operator: Operator, name: str | None = None) -> Function:
@@ -40,7 +40,9 @@ def structured_user_function(operator: Operator, group: Group) -> Function:
         operator=operator.name,
         name=operator.kernel_name,
         return_type="void",
-        parameters=tuple(Parameter(argument.cpp_name, argument.cpp_type) for argument in group.impl_arguments),
+        parameters=tuple(
+            Parameter(argument.cpp_name, concrete_type(argument.cpp_type)) for argument in group.impl_arguments
+        ),
         schema=operator.schema,
     )
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 
+from acmegen.plan.scalar_types import SCALAR_TYPES
+
 
 class Kind(Enum):
     """What a value is; the member's value is what messages call it."""
@@ -156,7 +158,7 @@ def compile_condition(text: str, scope: Scope) -> str:
     """
     cpp = _Checker(text, scope).expect(Kind.BOOL)
     missing = [scope.tensors[name].given for name in sorted(tensor_names(text, scope)) if scope.tensors[name].optional]
-    return " || ".join([*(f"!{tensor}.defined()" for tensor in missing), f"({cpp})" if missing else cpp])
+    return f"({' || '.join([*(f'!{tensor}.defined()' for tensor in missing), cpp])})" if missing else cpp
 
 
 def compile_size(text: str, scope: Scope) -> Value:
@@ -260,6 +262,8 @@ class _Checker:
             return Value(Kind.TENSOR, self.scope.tensors[name].given)
         if name in self.scope.values:
             return self.scope.values[name]
+        if name in SCALAR_TYPES:
+            return Value(Kind.DTYPE, f"c10::ScalarType::{SCALAR_TYPES[name]}")
         if name in ("true", "false"):
             return Value(Kind.BOOL, name)
         if name == "stream":
@@ -318,7 +322,7 @@ class _Checker:
         index = self.expect(Kind.INT, node=node.args[0])
         match method.attr:
             case "size":
-                return Value(Kind.INT, f"{operand.given}.size({index})")
+                return Value(Kind.INT, f"extent({operand.given}, {index})")
             case "stride":
                 return Value(Kind.INT, f"{operand.laid_out}.stride({index})")
             case "outer":
@@ -348,6 +352,9 @@ class _Checker:
 
     def accumulate(self, tensor: ast.expr) -> Value:
         return Value(Kind.DTYPE, f"accumulate_dtype({self._tensor(tensor).given}.scalar_type())")
+
+    def floating(self, tensor: ast.expr) -> Value:
+        return Value(Kind.BOOL, f"c10::isFloatingType({self._tensor(tensor).given}.scalar_type())")
 
     def product(self, shape: ast.expr) -> Value:
         return Value(Kind.INT, f"c10::multiply_integers({self.expect(Kind.SHAPE, node=shape)})")
@@ -380,6 +387,7 @@ class _Checker:
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Value]]] = {
     "dtype": (1, _Checker.dtype),
     "accumulate": (1, _Checker.accumulate),
+    "floating": (1, _Checker.floating),
     "product": (1, _Checker.product),
     "ones": (1, _Checker.ones),
     "reduced_mask": (2, _Checker.reduced_mask),

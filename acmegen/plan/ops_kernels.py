@@ -81,7 +81,7 @@ def library_kernel(
         summary=f"Serves {operator.name} by {' and '.join(lowered.body.symbols)}.",
         device_check=tensor_operands(operator.arguments),
         guard="device",
-        given=given_definitions(operator.arguments),
+        given=given_definitions(operator.arguments, lowered.texts),
         otherwise=_otherwise(operator, namespace, lowered.conditions, otherwise),
         allocations=lowered.allocations,
         library=lowered.body,

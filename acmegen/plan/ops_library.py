@@ -40,7 +40,7 @@ _VALUE_KINDS: Mapping[str, Kind] = {
     "at::ArrayRef<int64_t>": Kind.SHAPE,
     "at::OptionalIntArrayRef": Kind.OPTIONAL_SHAPE,
     "at::ScalarType": Kind.DTYPE,
-    "::std::optional<at::ScalarType>": Kind.OPTIONAL_DTYPE,
+    "std::optional<at::ScalarType>": Kind.OPTIONAL_DTYPE,
 }
 
 
@@ -59,6 +59,15 @@ class Lowered:
     allocations: tuple[Definition, ...]
     meta: tuple[Definition, ...]
     body: LibraryBody
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All C++ of a kernel."""
+        return (
+            *(cpp for cpp, _ in self.conditions),
+            *(definition.value for definition in (*self.allocations, *self.body.definitions)),
+            *self.body.statements,
+        )
 
 
 def lower_library(
@@ -106,12 +115,13 @@ class _Lowering:
             if (kind := _value_kind(argument)) is not None
         }
         self.input_scope = Scope(tensors, self.values)
-        tensors = tensors | {alias: self._output(name) for alias, name in self.aliases.items()}
+        results = {alias: self._output(name) for alias, name in self.aliases.items()}
+        self.condition_scope = Scope(tensors if self.allocations else {**tensors, **results}, self.values)
         scratch = {
             name: Operand(name, name, writable=True, optional=self._may_be_missing(allocation))
             for name, allocation in entry.scratch.items()
         }
-        self.scope = Scope({**tensors, **scratch}, self.values)
+        self.scope = Scope({**tensors, **results, **scratch}, self.values)
 
     def lower(self) -> Lowered:
         return Lowered(
@@ -186,8 +196,10 @@ class _Lowering:
                 conditions.append((compile_condition(text, self.scope), f"`{text}`"))
         for index, text in enumerate(self.entry.requires):
             place = ("requires", index)
-            conditions.append((self._compiled(compile_condition, text, self.input_scope, place, "true"), f"`{text}`"))
-        return tuple((f"({cpp})" if " || " in cpp else cpp, words) for cpp, words in conditions)
+            conditions.append(
+                (self._compiled(compile_condition, text, self.condition_scope, place, "true"), f"`{text}`")
+            )
+        return tuple(conditions)
 
     def _texts(self) -> Iterable[str]:
         steps = (step.args for step in self._calls_before())
@@ -248,24 +260,27 @@ class _Lowering:
         return f'driver::check({symbol}({", ".join(compiled)}), "{symbol}");'
 
     def _allocate(self, name: str, allocation: Allocation, place: NodePath, make: str) -> Definition:
+        conditions = []
+        if allocation.when is not None:
+            when = self._compiled(compile_condition, allocation.when, self.input_scope, (*place, "when"), "true")
+            conditions.append(when)
         if allocation.like is not None:
-            value = self._allocate_like(allocation.like, place, make)
+            like = self._like(allocation.like, (*place, "like"))
+            conditions += [f"{like.given}.defined()"] if like.optional else []
+            value = f"{make}({like.given}.sizes(), {like.given}.scalar_type())"
         else:
             value = f"{make}({self._sizes(allocation, place)}, {self._dtype(allocation, place)})"
-        if allocation.when is not None:
-            condition = self._compiled(compile_condition, allocation.when, self.input_scope, (*place, "when"), "true")
-            value = f"{condition} ? {value} : at::Tensor()"
+        if conditions:
+            value = f"{' && '.join(conditions)} ? {value} : at::Tensor()"
         return Definition("at::Tensor", name, f" = {value}")
 
-    def _allocate_like(self, name: str, place: NodePath, make: str) -> str:
+    def _like(self, name: str, place: NodePath) -> Operand:
         if name not in self.inputs:
             known = ", ".join(f"`{tensor}`" for tensor in self.inputs)
             message = f"there is no tensor argument `{name}`; there are {known}"
-            self.report((*place, "like"), GrammarError(message, 0, len(name)))
-            return "at::Tensor()"
-        tensor = self.input_scope.tensors[name]
-        value = f"{make}({tensor.given}.sizes(), {tensor.given}.scalar_type())"
-        return f"{tensor.given}.defined() ? {value} : at::Tensor()" if tensor.optional else value
+            self.report(place, GrammarError(message, 0, len(name)))
+            return Operand(name, name)
+        return self.input_scope.tensors[name]
 
     def _sizes(self, allocation: Allocation, place: NodePath) -> str:
         values = [
@@ -290,12 +305,13 @@ class _Lowering:
             return instead
 
 
-def given_definitions(arguments: Iterable[Argument]) -> tuple[Definition, ...]:
-    """The tensors behind optional arguments, under the names that lowered entries use."""
+def given_definitions(arguments: Iterable[Argument], texts: Iterable[str]) -> tuple[Definition, ...]:
+    """The tensors behind those optional arguments that `texts` name as lowered entries do."""
+    used = "\n".join(texts)
     return tuple(
         Definition("at::Tensor", f"{argument.cpp_name}_given", f" = given({argument.cpp_name})")
         for argument in arguments
-        if argument.type == "Tensor?"
+        if argument.type == "Tensor?" and f"{argument.cpp_name}_given" in used
     )
 
 
@@ -304,6 +320,6 @@ def _buffer(output: str) -> str:
 
 
 def _value_kind(argument: Argument) -> Kind | None:
-    if argument.cpp_type.startswith("::std::array<bool,"):
+    if "std::array<bool," in argument.cpp_type:
         return Kind.BOOLS
     return _VALUE_KINDS.get(concrete_type(argument.cpp_type))

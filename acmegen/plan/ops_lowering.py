@@ -30,7 +30,7 @@ from acmegen.plan.ops import (
     StructuredShard,
     UserKernel,
 )
-from acmegen.plan.ops_checks import check_operator, unknown_operator
+from acmegen.plan.ops_checks import check_operator, cuts_autograd, unknown_operator
 from acmegen.plan.ops_custom import custom_operator, like_definitions, lower_backward
 from acmegen.plan.ops_functions import kernel_function, string_literal, structured_user_function
 from acmegen.plan.ops_grammar import GrammarError
@@ -176,12 +176,8 @@ class _Lowering:
         if group.structured:
             return names
         if placed.entry.kind == "expr":
-            return tuple(name for name in names if not self._cuts_autograd(self._operators[name]))
+            return tuple(name for name in names if not cuts_autograd(self._operators[name]))
         return (placed.name,)
-
-    @staticmethod
-    def _cuts_autograd(operator: Operator) -> bool:
-        return operator.composite_implicit and not operator.has_derivative
 
     def _claimed(self, placed: PlacedOperator) -> tuple[str, ...]:
         """The overloads that an entry serves and that no other entry took over."""

@@ -10,22 +10,22 @@ from acmegen.facts.torchgen_reader import CPP_KEYWORDS
 
 _TYPES: Mapping[str, str] = {
     "Tensor": "const at::Tensor &",
-    "Tensor?": "const ::std::optional<at::Tensor> &",
+    "Tensor?": "const std::optional<at::Tensor> &",
     "Tensor[]": "at::TensorList",
     "int": "int64_t",
-    "int?": "::std::optional<int64_t>",
+    "int?": "std::optional<int64_t>",
     "int[]": "at::IntArrayRef",
     "float": "double",
-    "float?": "::std::optional<double>",
+    "float?": "std::optional<double>",
     "float[]": "at::ArrayRef<double>",
     "bool": "bool",
-    "bool?": "::std::optional<bool>",
+    "bool?": "std::optional<bool>",
     "str": "c10::string_view",
-    "str?": "::std::optional<c10::string_view>",
+    "str?": "std::optional<c10::string_view>",
     "Scalar": "const at::Scalar &",
-    "Scalar?": "const ::std::optional<at::Scalar> &",
+    "Scalar?": "const std::optional<at::Scalar> &",
     "ScalarType": "at::ScalarType",
-    "ScalarType?": "::std::optional<at::ScalarType>",
+    "ScalarType?": "std::optional<at::ScalarType>",
 }
 _ARGUMENT = re.compile(
     r"(?P<type>[A-Za-z]+)(?P<alias>\([a-z]!\))?(?P<suffix>(\[\])?\??) +(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
@@ -147,7 +147,7 @@ def _return_type(returns: tuple[Return, ...]) -> str:
     types = ["at::Tensor &" if value.is_mutable else "at::Tensor" for value in returns]
     if len(types) == 1:
         return types[0]
-    return f"::std::tuple<{', '.join(types)}>" if types else "void"
+    return f"std::tuple<{', '.join(types)}>" if types else "void"
 
 
 def _pieces(schema: str, start: int, end: int) -> list[tuple[int, str]]:

@@ -30,6 +30,7 @@ class Rule:
         manifest: the manifest that they come from, named in their header.
         when: whether they are rendered at all; None means always.
         each: the name of a loop variable and its values, for a file per value; the name may stand in braces in the path.
+        last: whether they are rendered after all others and see their paths, as `paths`.
     """
 
     pattern: str
@@ -37,6 +38,7 @@ class Rule:
     manifest: str = "backend.yaml"
     when: Callable[[Plan], bool] | None = None
     each: tuple[str, Callable[[Plan], Iterable[object]]] | None = None
+    last: bool = False
 
 
 # The first row whose pattern matches is the one that counts.
@@ -45,6 +47,11 @@ RULES: tuple[Rule, ...] = (
     Rule("CMakeLists.txt.jinja", owner=Owner.ONCE),
     Rule("README.md.jinja", owner=Owner.ONCE),
     Rule(".gitignore.jinja", owner=Owner.ONCE),
+    Rule(
+        "csrc/kernels/fallback.cpp.jinja", owner=Owner.ONCE, when=lambda plan: plan.backend.fallback_policy == "user"
+    ),
+    Rule("csrc/generated/fallback/Reference.*", when=lambda plan: plan.driver.host_access),
+    Rule("csrc/generated/runtime/HostLaunch.*", when=lambda plan: plan.driver.host_access),
     Rule("csrc/kernels/{kernel.name}.cpp.jinja", owner=Owner.ONCE, each=("kernel", lambda plan: plan.ops.users)),
     Rule(
         "csrc/generated/structured/Structured_{shard.index}.cpp.jinja",
@@ -69,8 +76,18 @@ RULES: tuple[Rule, ...] = (
         manifest="ops/*.yaml",
         each=("space", lambda plan: plan.ops.custom),
     ),
+    Rule(
+        "csrc/generated/pointwise/Pointwise_{shard.index}.cpp.jinja",
+        manifest="ops/*.yaml",
+        each=("shard", lambda plan: plan.ops.pointwise.shards),
+    ),
+    Rule("csrc/generated/pointwise/*", manifest="ops/*.yaml", when=lambda plan: bool(plan.ops.pointwise.kernels)),
     Rule("csrc/generated/kernels.h.jinja", manifest="ops/*.yaml", when=lambda plan: bool(plan.ops.users)),
     Rule("csrc/generated/kernels/*", manifest="ops/*.yaml"),
+    Rule("csrc/generated/generated_sources.cmake.jinja", last=True),
+    Rule("{tileops_package}/pyproject.toml.jinja", owner=Owner.ONCE, when=lambda plan: plan.tileops is not None),
+    Rule("{tileops_package}/*", manifest="tileops.yaml", when=lambda plan: plan.tileops is not None),
+    Rule("tests/generated/test_tileops.py.jinja", manifest="tileops.yaml", when=lambda plan: plan.tileops is not None),
     Rule("third_party/sim/*", when=lambda plan: plan.driver.simulator),
     Rule("*Allocator.*", manifest="allocator.yaml"),
     Rule("*", manifest="backend.yaml"),

@@ -13,8 +13,12 @@ from acmegen.render.environment import environment
 _SUFFIX = ".jinja"
 
 
-def starter_manifests(device: str) -> dict[str, str]:
+def starter_manifests(device: str, schemas: str = "schema") -> dict[str, str]:
     """The text of each manifest of a new backend for the device string `device`, by path in the manifests' folder.
+
+    Args:
+        device: the device string.
+        schemas: the folder of the JSON Schemas that the manifests name for editors, relative to the manifests' folder.
 
     Raises:
         DiagnosticError: it cannot be a device's name.
@@ -30,5 +34,5 @@ def starter_manifests(device: str) -> dict[str, str]:
     texts = {}
     for template in sorted(root.rglob("*" + _SUFFIX)):
         path = template.relative_to(root).as_posix()
-        texts[path.removesuffix(_SUFFIX)] = environment().get_template(f"manifests/{path}").render(names=names)
+        texts[path.removesuffix(_SUFFIX)] = environment().get_template(f"manifests/{path}").render(names=names, schemas=schemas)
     return texts

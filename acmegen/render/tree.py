@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 
 from acmegen.data import data_folder
@@ -11,7 +11,7 @@ from acmegen.plan.plan import Plan
 from acmegen.render.environment import environment
 from acmegen.render.format import format_files
 from acmegen.render.header import with_header
-from acmegen.render.outputs import Owner, rule_for
+from acmegen.render.outputs import Owner, Rule, rule_for
 
 
 @dataclass(frozen=True)
@@ -29,32 +29,50 @@ Tree = dict[str, GeneratedFile]
 SUFFIX = ".jinja"
 
 
-def _templates() -> Iterator[str]:
+def _templates() -> tuple[str, ...]:
     root = data_folder("templates") / "backend"
-    for path in sorted(root.rglob("*" + SUFFIX)):
-        yield path.relative_to(root).as_posix()
+    return tuple(path.relative_to(root).as_posix() for path in sorted(root.rglob("*" + SUFFIX)))
 
 
-def render(plan: Plan) -> Tree:
-    """Render every template that applies to `plan` and format the result. Paths are relative, with forward slashes."""
-    context = {field.name: getattr(plan, field.name) for field in fields(plan)}
+def _instances(plan: Plan, templates: Iterable[str]) -> Iterator[tuple[str, str, Rule, dict[str, object]]]:
+    """The files that `templates` give: template, path, rule and the loop variable."""
     names = asdict(plan.names)
-    tree: Tree = {}
-    for template in _templates():
+    for template in templates:
         rule = rule_for(template)
         if rule.when is not None and not rule.when(plan):
             continue
-        loop = [{}] if rule.each is None else [{rule.each[0]: value} for value in rule.each[1](plan)]
-        for extra in loop:
-            path = template.removesuffix(SUFFIX).format(**names, **extra)
-            if path in tree:
-                raise ValueError(f"templates {tree[path].template} and {template} both give {path}")
-            text = environment().get_template(f"backend/{template}").render(**context, **extra)
-            if rule.owner is Owner.OWNED:
-                text = with_header(PurePosixPath(path), text, plan.backend.license, rule.manifest, template)
-            tree[path] = GeneratedFile(text, rule.owner, template, rule.manifest)
+        variables: list[dict[str, object]] = [{}]
+        if rule.each is not None:
+            name, values = rule.each
+            variables = [{name: value} for value in values(plan)]
+        for variable in variables:
+            yield template, template.removesuffix(SUFFIX).format(**names, **variable), rule, variable
+
+
+def render(plan: Plan) -> Tree:
+    """Render every template that applies to `plan` and format the result. Paths are relative, with forward slashes.
+
+    Raises:
+        ValueError: two templates give one path, which is a fault of the templates.
+    """
+    context = {field.name: getattr(plan, field.name) for field in fields(plan)}
+    instances = sorted(_instances(plan, _templates()), key=lambda instance: (instance[2].last, instance[1]))
+    context["paths"] = tuple(path for _, path, rule, _ in instances if not rule.last)
+    tree: Tree = {}
+    for template, path, rule, variable in instances:
+        if path in tree:
+            raise ValueError(f"templates {tree[path].template} and {template} both give {path}")
+        text = environment().get_template(f"backend/{template}").render(**context, **variable)
+        tree[path] = GeneratedFile(text, rule.owner, template, rule.manifest)
+    # The header comes after formatting, which would wrap its lines.
     formatted = format_files({path: file.text for path, file in tree.items()})
     return {
-        path: GeneratedFile(formatted[path], file.owner, file.template, file.manifest)
+        path: replace(file, text=_headed(path, file, formatted[path], plan.backend.license))
         for path, file in sorted(tree.items())
     }
+
+
+def _headed(path: str, file: GeneratedFile, text: str, license: str) -> str:
+    if file.owner is Owner.ONCE:
+        return text
+    return with_header(PurePosixPath(path), text, license, file.manifest, file.template)

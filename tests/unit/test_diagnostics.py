@@ -40,7 +40,9 @@ def constants() -> dict[str, str]:
 
 
 def test_every_code_has_one_name_and_one_explanation() -> None:
+    text = (PACKAGE / "diagnostics" / "codes.py").read_text(encoding="utf-8")
     named = constants()
+    assert sorted(re.findall(r"^([A-Z_]+) = \"ACME", text, re.MULTILINE)) == sorted(named)
     assert len(set(named.values())) == len(named)
     assert set(named.values()) == EXPLANATIONS.keys()
 

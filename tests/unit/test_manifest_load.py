@@ -216,7 +216,7 @@ def test_a_file_that_is_a_folder_or_a_loop_of_links_is_reported(tmp_path: Path) 
 
 def test_the_flagship_is_what_new_backend_writes() -> None:
     files = {path.relative_to(FLAGSHIP).as_posix(): path for path in FLAGSHIP.rglob("*") if path.is_file()}
-    starter = starter_manifests("acme")
+    starter = starter_manifests("acme", schemas="../schema")
     assert files.keys() == starter.keys()
     assert {name: path.read_text(encoding="utf-8") for name, path in files.items()} == starter
 

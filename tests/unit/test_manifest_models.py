@@ -16,6 +16,7 @@ from acmegen.diagnostics import Diagnostic, codes
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
 from acmegen.manifest.driver import DriverBinding, DriverPreset
+from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
 from acmegen.manifest.dtypes import DTYPES, expand_dtypes
 from acmegen.manifest.names import check_device_name
 from acmegen.manifest.ops import (
@@ -30,7 +31,6 @@ from acmegen.manifest.ops import (
 from acmegen.manifest.source import parse_source
 from acmegen.manifest.tileops import TileOpsManifest
 from acmegen.manifest.validate import validate
-from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
 from tests.unit.manifests import covered, diagnostics_of
 
 M = TypeVar("M", bound=BaseModel)

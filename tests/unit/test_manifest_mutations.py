@@ -64,7 +64,7 @@ SCRAPS = (
 
 def originals() -> list[tuple[str, type[BaseModel], str]]:
     manifests = data_folder("manifests")
-    flagship = {
+    flagship: dict[str, type[BaseModel]] = {
         "backend": BackendManifest,
         "allocator": AllocatorManifest,
         "tileops": TileOpsManifest,

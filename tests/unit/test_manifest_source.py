@@ -223,11 +223,12 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert found.code == codes.FILE_UNREADABLE
 
 
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent.yaml", tmp_path):
-        (found,) = diagnostics_of(lambda path=path: load_source(path))
-        assert found.code == codes.FILE_UNREADABLE
-        assert path.as_posix() in found.message
+@pytest.mark.parametrize("name", ["absent.yaml", "."])
+def test_a_missing_file_and_a_folder_are_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    (found,) = diagnostics_of(lambda: load_source(path))
+    assert found.code == codes.FILE_UNREADABLE
+    assert path.as_posix() in found.message
 
 
 SPANS = """\

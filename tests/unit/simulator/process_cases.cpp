@@ -39,15 +39,29 @@ CASE(a_child_forked_after_the_first_use_is_refused) {
     std::size_t size = 0;
     simStream_t new_stream = nullptr;
     const std::vector<simError_t> statuses = {
-        simGetDeviceCount(&number), simSetDevice(0), simGetDevice(&number), simDeviceSynchronize(),
-        simGetLastError(), simMalloc(&address, 16), simFree(block), simMemGetInfo(&size, &size),
-        simHostAlloc(&address, 16, 0), simFreeHost(address),
+        simGetDeviceCount(&number),
+        simSetDevice(0),
+        simGetDevice(&number),
+        simDeviceSynchronize(),
+        simGetLastError(),
+        simMalloc(&address, 16),
+        simFree(block),
+        simMemGetInfo(&size, &size),
+        simHostAlloc(&address, 16, 0),
+        simFreeHost(address),
         simMemcpyAsync(block, &number, 4, simMemcpyHostToDevice, nullptr),
-        simMemsetAsync(block, 0, 4096, nullptr), simStreamCreateWithPriority(&new_stream, 0, 0),
-        simStreamDestroy(stream), simStreamQuery(stream), simStreamSynchronize(stream),
-        simStreamWaitEvent(stream, event, 0), simEventRecord(event, stream), simEventQuery(event),
-        simEventSynchronize(event), simEventElapsedTime(&elapsed, event, event),
-        simEventDestroy(event), simHostGetAddress(&address, block)};
+        simMemsetAsync(block, 0, 4096, nullptr),
+        simStreamCreateWithPriority(&new_stream, 0, 0),
+        simStreamDestroy(stream),
+        simStreamQuery(stream),
+        simStreamSynchronize(stream),
+        simStreamWaitEvent(stream, event, 0),
+        simEventRecord(event, stream),
+        simEventQuery(event),
+        simEventSynchronize(event),
+        simEventElapsedTime(&elapsed, event, event),
+        simEventDestroy(event),
+        simHostGetAddress(&address, block)};
     for (const simError_t status : statuses) {
       CHECK(status == simErrorNotInitialized);
     }

@@ -1,7 +1,9 @@
 // Streams, events and errors of enqueued work.
 #include <atomic>
+#include <cstdint>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,7 +24,8 @@ CASE(a_stream_runs_in_order) {
   const simStream_t stream = new_stream();
   for (int i = 0; i < 5000; ++i) {
     numbers[i] = i;
-    OK(simLaunchHostFunc(stream, [](void* p) { order.push_back(*static_cast<int*>(p)); }, &numbers[i]));
+    OK(simLaunchHostFunc(
+        stream, [](void* p) { order.push_back(*static_cast<int*>(p)); }, &numbers[i]));
   }
   OK(simStreamSynchronize(stream));
   CHECK(order == numbers);
@@ -112,9 +115,13 @@ CASE(a_destroyed_stream_finishes_its_work) {
 
 CASE(a_host_function_may_not_block) {
   static std::vector<simError_t> statuses;
-  OK(simLaunchHostFunc(nullptr, [](void*) {
-    statuses = {simStreamSynchronize(nullptr), simDeviceSynchronize(), simEventSynchronize(new_event())};
-  }, nullptr));
+  OK(simLaunchHostFunc(
+      nullptr,
+      [](void*) {
+        statuses = {simStreamSynchronize(nullptr), simDeviceSynchronize(),
+                    simEventSynchronize(new_event())};
+      },
+      nullptr));
   OK(simStreamSynchronize(nullptr));
   CHECK(statuses == std::vector<simError_t>(3, simErrorNotPermitted));
 }
@@ -166,7 +173,8 @@ CASE(an_event_may_be_destroyed_while_it_is_waited_for) {
 }
 
 CASE(events_measure_time) {
-  const simEvent_t start = new_event(), end = new_event(), plain = new_event(0, simEventDisableTiming);
+  const simEvent_t start = new_event(), end = new_event(),
+                   plain = new_event(0, simEventDisableTiming);
   Gate gate;
   OK(simEventRecord(start, nullptr));
   OK(simLaunchHostFunc(nullptr, [](void*) { sleep_ms(40); }, nullptr));
@@ -321,5 +329,5 @@ CASE(every_status_has_a_sentence) {
   for (int status = simSuccess; status <= simErrorUnknown; ++status) {
     CHECK(std::string(simGetErrorString(static_cast<simError_t>(status))) != "unknown status");
   }
-  CHECK(std::string(simGetErrorString(static_cast<simError_t>(99))) == "unknown status");
+  CHECK(std::string(simGetErrorString(static_cast<simError_t>(15))) == "unknown status");
 }

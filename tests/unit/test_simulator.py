@@ -1,0 +1,57 @@
+"""The simulated SDK's build and runtime: each case of the C++ program in tests/unit/simulator runs in its own process."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from acmegen.render.environment import data_folder
+from tests.unit.simulator_sdk import CASES
+
+NAMES = [
+    name
+    for file in sorted(CASES.glob("*_cases.cpp"))
+    for name in re.findall(r"^CASE\((\w+)\)", file.read_text(), re.MULTILINE)
+]
+
+
+def test_there_are_cases() -> None:
+    assert len(NAMES) == len(set(NAMES)) >= 35
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_runtime(simulator_program: Path, case: str) -> None:
+    environment = {"PATH": "/usr/bin"}
+    result = subprocess.run([simulator_program, case], env=environment, capture_output=True, text=True, timeout=90)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_program_refuses_an_unknown_case(simulator_program: Path) -> None:
+    assert subprocess.run([simulator_program, "no_such_case"], capture_output=True).returncode == 1
+
+
+def test_exactly_the_bound_symbols_are_exported(simulator_library: Path) -> None:
+    binding = yaml.safe_load((data_folder("manifests") / "presets" / "simulator.yaml").read_text())
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", simulator_library], capture_output=True, text=True, check=True
+    )
+    exported = {name for kind, name in (line.split()[1:3] for line in listing.stdout.splitlines()) if kind == "T"}
+    runtime = {*binding["driver"]["functions"].values(), binding["driver"]["status"]["message"]}
+    declared = set(
+        re.findall(r"\b(sim\w+)\(", (simulator_library.parent.parent / "include" / "sim_blas.h").read_text())
+    )
+    assert exported == runtime | declared
+
+
+def test_the_headers_are_c(simulator_root: Path) -> None:
+    command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c"]
+    subprocess.run([*command, str(simulator_root / "include" / "sim_blas.h")], check=True)
+
+
+def test_the_sdk_is_neutral(simulator_root: Path) -> None:
+    for file in [simulator_root / "CMakeLists.txt", *simulator_root.glob("include/*"), *simulator_root.glob("src/*")]:
+        assert not re.search(r"acme|torch", file.read_text(), re.IGNORECASE), file
