@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 import math
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -36,8 +35,9 @@ from acmegen.plan.expression_nodes import (
     Value,
     walk,
 )
+from acmegen.plan.expression_source import ExpressionError, Source, parse_expression
 
-MAX_LENGTH = 4000
+__all__ = ["ArgumentKind", "Expression", "ExpressionArgument", "ExpressionError", "check_expression"]
 
 CATEGORIES: Mapping[str, Category] = {
     "bool": Category.BOOLEAN,
@@ -98,24 +98,6 @@ class ExpressionArgument:
     optional: bool = False
 
 
-class ExpressionError(Exception):
-    """A mistake in an expression.
-
-    Attributes:
-        message: what is wrong, one line.
-        offset: where it starts, in characters of the expression's text.
-        length: how many characters it spans, at least 1.
-        help: what to do about it, or None.
-    """
-
-    def __init__(self, message: str, offset: int, length: int, help: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
-        self.length = max(length, 1)
-        self.help = help
-
-
 @dataclass(frozen=True)
 class Expression:
     """A checked expression.
@@ -137,52 +119,6 @@ class Expression:
     conditions: tuple[Present | TextIs, ...]
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The text, and where the nodes of Python's parser stand in it."""
-
-    text: str
-    skipped: int
-
-    def span(self, node: ast.expr) -> tuple[int, int]:
-        """Offset and length of `node` in characters. Python counts in bytes of UTF-8."""
-        encoded = self.text.encode()
-        start = len(encoded[: node.col_offset].decode(errors="ignore"))
-        end = len(encoded[: node.end_col_offset or node.col_offset].decode(errors="ignore"))
-        return self.skipped + start, end - start
-
-    def error(self, message: str, node: ast.expr, help: str | None = None) -> ExpressionError:
-        offset, length = self.span(node)
-        return ExpressionError(message, offset, length, help)
-
-    def quote(self, node: ast.expr) -> str:
-        offset, length = self.span(node)
-        return self.text[offset - self.skipped :][:length]
-
-
-def _parse(text: str) -> tuple[_Source, ast.expr]:
-    flat = text.replace("\r", " ").replace("\n", " ").replace("\t", " ")
-    stripped = flat.lstrip()
-    source = _Source(stripped.rstrip(), len(flat) - len(stripped))
-    if not source.text:
-        raise ExpressionError("the expression is empty", 0, len(text))
-    if len(text) > MAX_LENGTH:
-        raise ExpressionError(
-            f"the expression is longer than {MAX_LENGTH} characters", MAX_LENGTH, len(text) - MAX_LENGTH
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return source, ast.parse(source.text, mode="eval").body
-    except SyntaxError as error:
-        offset = min(max((error.offset or 1) - 1, 0), len(source.text) - 1)
-        raise ExpressionError(f"not an expression: {error.msg}", source.skipped + offset, 1) from None
-    except ValueError as error:
-        raise ExpressionError(f"not an expression: {error}", 0, len(text)) from None
-    except (MemoryError, RecursionError):
-        raise ExpressionError("the expression is nested too deeply", 0, len(text)) from None
-
-
 def _converted(node: Node, want: Value) -> Node:
     return node if node.value is want else Convert(node, want)
 
@@ -196,7 +132,7 @@ class _Checker:
 
     def __init__(
         self,
-        source: _Source,
+        source: Source,
         arguments: Mapping[str, ExpressionArgument],
         aliases: Mapping[str, str],
         dtypes: Sequence[str],
@@ -246,11 +182,11 @@ class _Checker:
     def _require(self, what: str, categories: frozenset[Category], node: ast.expr) -> None:
         refused = [dtype for dtype in self.dtypes if CATEGORIES[dtype] not in categories]
         if refused:
+            served = [category.value for category in Category if category in categories]
             raise self.source.error(
                 f"{what} is not defined for {_list(refused)}",
                 node,
-                f"remove {_list(refused)} from the entry's `dtypes`, which are those that are computed in: "
-                "where torch promotes integers to a floating dtype first, the floating one is enough",
+                f"`dtypes` are those after torch's promotion; this is for `dtypes: [{', '.join(served)}]`",
             )
 
     def _resolve(self, node: ast.Name) -> tuple[str, ExpressionArgument]:
@@ -426,7 +362,7 @@ def check_expression(
     Raises:
         ExpressionError: the text is not an expression, uses what it may not use, or uses no tensor.
     """
-    source, tree = _parse(text)
+    source, tree = parse_expression(text)
     try:
         return _check(source, tree, arguments, dtypes, aliases or {})
     except RecursionError:
@@ -434,7 +370,7 @@ def check_expression(
 
 
 def _check(
-    source: _Source,
+    source: Source,
     tree: ast.expr,
     arguments: Mapping[str, ExpressionArgument],
     dtypes: Sequence[str],

@@ -365,20 +365,18 @@ class CustomNamespace:
     name: str
     operators: tuple[CustomOperator, ...]
 
+    def uses(self, function: str) -> bool:
+        """Whether a meta function calls `function`."""
+        definitions = (definition for operator in self.operators for definition in operator.meta or ())
+        return any(f"{function}(" in definition.value for definition in definitions)
+
 
 @dataclass(frozen=True)
 class RegistrationShard:
-    """The registrations of one file.
-
-    Attributes:
-        index: in the file's name.
-        registrations: sorted by operator.
-        fallthrough_keys: dispatch keys on which `_copy_from` passes through.
-    """
+    """The registrations of one file, sorted by operator."""
 
     index: int
     registrations: tuple[Registration, ...]
-    fallthrough_keys: tuple[str, ...]
 
     @property
     def includes(self) -> tuple[str, ...]:
@@ -478,6 +476,11 @@ class OpsPlan:
     functions: tuple[Function, ...] = ()
     library_dtypes: tuple[tuple[str, str], ...] = ()
     served: tuple[Served, ...] = ()
+
+    @property
+    def custom_names(self) -> frozenset[str]:
+        """The names of the custom operators, without their namespaces."""
+        return frozenset(operator.name for space in self.custom for operator in space.operators)
 
     @property
     def uses_library(self) -> bool:

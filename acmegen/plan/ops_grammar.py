@@ -202,9 +202,11 @@ class _Checker:
             raise GrammarError("not an expression: it is nested too deeply", 0) from None
 
     def error(self, node: ast.expr, message: str) -> GrammarError:
-        start = len(self.text.encode()[: node.col_offset].decode())
-        end = node.end_col_offset if node.end_lineno == node.lineno else None
-        return GrammarError(message, start, max((end or node.col_offset + 1) - node.col_offset, 1))
+        # The parser counts bytes of UTF-8, and lines.
+        first_line = self.text.encode().split(b"\n")[0]
+        start = len(first_line[: node.col_offset].decode()) if node.lineno == 1 else 0
+        end = len(first_line[: node.end_col_offset].decode()) if node.end_lineno == 1 else len(self.text)
+        return GrammarError(message, start, max(end - start, 1))
 
     def expect(self, *kinds: Kind, node: ast.expr | None = None) -> str:
         node = self.tree if node is None else node

@@ -80,7 +80,7 @@ def library_kernel(
         function=kernel_function(operator, name),
         summary=f"Serves {operator.name} by {' and '.join(lowered.body.symbols)}.",
         device_check=tensor_operands(operator.arguments),
-        guard="device",
+        guard="target_device",
         given=given_definitions(operator.arguments, lowered.texts),
         otherwise=_otherwise(operator, namespace, lowered.conditions, otherwise),
         allocations=lowered.allocations,
@@ -101,7 +101,7 @@ def user_kernel(operator: Operator, name: str | None = None) -> Kernel:
         summary=f"Serves {operator.name} by csrc/kernels/{function.name}.cpp.",
         device_check=operands,
         allow_cpu_scalars=True,
-        guard="device" if operands else "",
+        guard="target_device" if operands else "",
         statement=f"{returned}kernels::{function.name}({passed});",
     )
 

@@ -114,11 +114,12 @@ class _Lowering:
             for argument in arguments
             if (kind := _value_kind(argument)) is not None
         }
+        self._check_scratch()
         self.input_scope = Scope(tensors, self.values)
         results = {alias: self._output(name) for alias, name in self.aliases.items()}
         self.condition_scope = Scope(tensors if self.allocations else {**tensors, **results}, self.values)
         scratch = {
-            name: Operand(name, name, writable=True, optional=self._may_be_missing(allocation))
+            name: Operand(_scratch(name), _scratch(name), writable=True, optional=self._may_be_missing(allocation))
             for name, allocation in entry.scratch.items()
         }
         self.scope = Scope({**tensors, **results, **scratch}, self.values)
@@ -154,6 +155,11 @@ class _Lowering:
                 known = ", ".join(f"`{tensor}`" for tensor in (*self.inputs, *self.aliases))
                 error = GrammarError(f"there is no tensor `{name}`; there are {known}", 0, len(name))
                 self.report(("layouts", name), error)
+
+    def _check_scratch(self) -> None:
+        for name in self.entry.scratch:
+            if name in self.inputs or name in self.values or name in self.aliases:
+                self.report(("scratch", name), GrammarError(f"`{name}` is an argument or an output", 0, len(name)))
 
     def _input(self, argument: Argument) -> Operand:
         optional = argument.type == "Tensor?"
@@ -233,7 +239,7 @@ class _Lowering:
 
     def _scratch(self) -> Iterable[Definition]:
         for name, allocation in self.entry.scratch.items():
-            yield self._allocate(name, allocation, ("scratch", name), "empty_tensor")
+            yield self._allocate(_scratch(name), allocation, ("scratch", name), "empty_tensor")
 
     def _before(self) -> Iterable[str]:
         for index, step in enumerate(self.entry.before):
@@ -313,6 +319,10 @@ def given_definitions(arguments: Iterable[Argument], texts: Iterable[str]) -> tu
         for argument in arguments
         if argument.type == "Tensor?" and f"{argument.cpp_name}_given" in used
     )
+
+
+def _scratch(name: str) -> str:
+    return f"{name}_scratch"
 
 
 def _buffer(output: str) -> str:

@@ -44,7 +44,7 @@ from acmegen.plan.scalar_types import SCALAR_TYPES
 # Chosen so that a file compiles in about ten seconds.
 _STRUCTURED_PER_FILE = 40
 _KERNELS_PER_FILE = 60
-_REGISTRATIONS_PER_FILE = 400
+_REGISTRATIONS_PER_FILE = 200
 
 _BOXED: Mapping[str, tuple[str, str]] = {
     "reference": ("reference", "Reference.h"),
@@ -104,15 +104,7 @@ class _Lowering:
             pointwise=plan_pointwise(self._pointwise),
             structured=_shards(self._structured, _STRUCTURED_PER_FILE, StructuredShard),
             kernels=_shards(self._kernels, _KERNELS_PER_FILE, KernelShard),
-            registrations=_shards(
-                self._registrations,
-                _REGISTRATIONS_PER_FILE,
-                lambda index, entries: RegistrationShard(
-                    index,
-                    entries,
-                    ("Conjugate", "Negative") if any(entry.operator == "_copy_from" for entry in entries) else (),
-                ),
-            ),
+            registrations=_shards(self._registrations, _REGISTRATIONS_PER_FILE, RegistrationShard),
             custom=tuple(CustomNamespace(name, tuple(entries)) for name, entries in sorted(self._custom.items())),
             users=tuple(sorted(self._users, key=lambda kernel: kernel.name)),
             functions=self._functions(),
@@ -289,9 +281,9 @@ class _Lowering:
         allocations: Sequence[Allocation],
     ) -> Lowered:
         def report(path: NodePath, error: GrammarError) -> None:
-            self._diagnostics.append(
-                Diagnostic(codes.BAD_LIBRARY_ENTRY, error.message, _slice(placed, path, error.offset, error.length))
-            )
+            names_a_tensor = path[0] in ("layouts", "scratch") and len(path) == 2
+            span = placed.span(*path, key=True) if names_a_tensor else _slice(placed, path, error.offset, error.length)
+            self._diagnostics.append(Diagnostic(codes.BAD_LIBRARY_ENTRY, error.message, span))
 
         return lower_library(entry, operator.arguments, outputs, allocations, report)
 
@@ -369,7 +361,7 @@ class _Lowering:
                 detail, dtypes, otherwise = entry.library, entry.dtypes, "error"
             case ExprEntry():
                 try:
-                    kernel = lower_expr(operator, None, entry.expr, entry.dtypes, entry.arguments)
+                    kernel = lower_expr(operator, None, entry.expr, entry.dtypes, entry.arguments, placed.namespace)
                 except ExpressionError as error:
                     self._report_expression(placed, error)
                     return

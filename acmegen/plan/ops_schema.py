@@ -27,6 +27,43 @@ _TYPES: Mapping[str, str] = {
     "ScalarType": "at::ScalarType",
     "ScalarType?": "std::optional<at::ScalarType>",
 }
+# What the generated functions call or define beside their parameters.
+_USED_BY_TEMPLATES = frozenset(
+    {
+        "address_or_null",
+        "accumulate_dtype",
+        "below_autograd",
+        "common_device",
+        "contiguous",
+        "context",
+        "element",
+        "empty_tensor",
+        "extent",
+        "given",
+        "gradients",
+        "guard",
+        "handle",
+        "inner_extent",
+        "is_one_of",
+        "iterator",
+        "joined",
+        "library_dtype",
+        "make_iterator",
+        "meta_like",
+        "meta_tensor",
+        "operator_handle",
+        "optional",
+        "outer_extent",
+        "reduced_mask",
+        "result",
+        "results",
+        "saved",
+        "slice",
+        "stream",
+        "target_device",
+        "writable_address_or_null",
+    }
+)
 _ARGUMENT = re.compile(
     r"(?P<type>[A-Za-z]+)(?P<alias>\([a-z]!\))?(?P<suffix>(\[\])?\??) +(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"( *= *(?P<default>\S+))?"
@@ -111,7 +148,7 @@ def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
         arguments.append(
             Argument(
                 name=name,
-                cpp_name=f"{name}_" if name in CPP_KEYWORDS else name,
+                cpp_name=f"{name}_" if name in CPP_KEYWORDS | _USED_BY_TEMPLATES else name,
                 type=type_,
                 cpp_type="at::Tensor &" if is_mutable else _TYPES[type_],
                 default=match.group("default"),

@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from acmegen.facts.operators import Argument, Group, Operator
 from acmegen.plan.dialects.host import HostLambda, host_lambda
 from acmegen.plan.expression_nodes import TextIs
-from acmegen.plan.expressions import ArgumentKind, Expression, ExpressionArgument, check_expression
+from acmegen.plan.expressions import ArgumentKind, Expression, ExpressionArgument, ExpressionError, check_expression
 
 SHARD_SIZE = 20
+
+# What Loops.h has room for.
+MAX_TENSORS = 7
+MAX_CAPTURES = 16
 
 _KINDS: Mapping[str, ArgumentKind] = {
     "Scalar": ArgumentKind.NUMBER,
@@ -45,12 +49,16 @@ _ITERATOR_INPUTS: Mapping[str, tuple[str, ...]] = {
     **{f"{comparison}.Scalar": ("self", "other") for comparison in ("eq", "ne", "lt", "le", "gt", "ge")},
 }
 
+# Groups that torch computes through a TensorIterator, but not element by element.
+_NOT_ELEMENTWISE = frozenset({"glu", "index.Tensor", "mse_loss", "smooth_l1_loss"})
+
 
 @dataclass(frozen=True)
 class PointwiseKernel:
     """One C++ function `void NAME(at::TensorIteratorBase& iterator, PARAMETERS)`, and `bool NAME_supports(dtype)`.
 
     Attributes:
+        namespace: the operator's, `aten` or one of the backend's own.
         operator: the functional overload (`add.Tensor`).
         name: the C++ function (`add_Tensor`).
         parameters: what it takes after the iterator, in the schema's order: everything but tensors that are always
@@ -70,6 +78,7 @@ class PointwiseKernel:
         texts: for each string argument, the literals that the expression compares it with.
     """
 
+    namespace: str
     operator: str
     name: str
     parameters: tuple[Argument, ...]
@@ -103,6 +112,25 @@ class PointwisePlan:
     kernels: tuple[PointwiseKernel, ...]
     shards: tuple[PointwiseShard, ...]
 
+    @property
+    def torch_kernels(self) -> tuple[PointwiseKernel, ...]:
+        """Those of torch's own operators, which the generated tests compare with the CPU's."""
+        return tuple(kernel for kernel in self.kernels if kernel.namespace == "aten")
+
+
+def _check_elementwise(operator: Operator, group: Group | None, text: str) -> None:
+    if group is not None and group.structured:
+        elementwise = group.tensor_iterator and operator.name not in _NOT_ELEMENTWISE
+    else:
+        elementwise = [value.type for value in operator.returns] == ["Tensor"]
+    if not elementwise:
+        raise ExpressionError(
+            f"`{operator.name}` is not computed element by element",
+            0,
+            len(text),
+            "serve it by `library`, `user`, `reference` or `fallback`",
+        )
+
 
 def _expression_argument(argument: Argument, is_input: bool) -> ExpressionArgument:
     kind = ArgumentKind.TENSOR if is_input else _KINDS.get(argument.type.removesuffix("?"), ArgumentKind.OTHER)
@@ -114,10 +142,11 @@ def _aliases(arguments: Sequence[Argument], own: Mapping[str, str]) -> dict[str,
     return {**dict(zip("abc", tensors, strict=False)), **own}
 
 
-def _inputs(operator: Operator, arguments: Sequence[Argument]) -> dict[str, Argument]:
+def _inputs(operator: Operator, arguments: Sequence[Argument], structured: bool) -> dict[str, Argument]:
     """The arguments that are inputs of the iterator, in its order."""
     by_name = {argument.name: argument for argument in arguments}
-    tensors = tuple(argument.name for argument in arguments if argument.type in ("Tensor", "Tensor?"))
+    known = ("Tensor", "Tensor?") if structured else ("Tensor",)
+    tensors = tuple(argument.name for argument in arguments if argument.type in known)
     return {name: by_name[name] for name in _ITERATOR_INPUTS.get(operator.name, tensors)}
 
 
@@ -149,6 +178,7 @@ def lower_expr(
     text: str,
     dtypes: Sequence[str],
     aliases: Mapping[str, str] | None = None,
+    namespace: str = "aten",
 ) -> PointwiseKernel:
     """Lower one `expr` entry.
 
@@ -158,15 +188,20 @@ def lower_expr(
         text: the expression.
         dtypes: torch's names of the dtypes to compute in, sets expanded.
         aliases: the entry's own names for arguments.
+        namespace: the operator's.
 
     Raises:
-        ExpressionError: the expression is not valid for this operator and these dtypes.
+        ExpressionError: the expression is not valid for this operator and these dtypes, or no expression can be.
     """
+    _check_elementwise(operator, group, text)
     structured = group is not None and group.structured
     arguments = group.meta_arguments if group is not None and structured else operator.arguments
-    inputs = _inputs(operator, arguments)
+    inputs = _inputs(operator, arguments, structured)
     known = {argument.name: _expression_argument(argument, argument.name in inputs) for argument in arguments}
     expression = check_expression(text, known, dtypes, _aliases(arguments, aliases or {}))
+    if len(expression.tensors) > MAX_TENSORS or len(expression.scalars) + len(expression.conditions) > MAX_CAPTURES:
+        message = f"an expression reads at most {MAX_TENSORS} tensors and {MAX_CAPTURES} other arguments"
+        raise ExpressionError(message, 0, len(text))
     parameters = tuple(argument for argument in arguments if argument.type != "Tensor")
     names = {argument.name: argument.cpp_name for argument in arguments}
     places = _places(inputs)
@@ -178,8 +213,9 @@ def lower_expr(
         if isinstance(condition, TextIs):
             texts[condition.name] = (*texts.get(condition.name, ()), condition.text)
     return PointwiseKernel(
+        namespace=namespace,
         operator=operator.name,
-        name=operator.kernel_name,
+        name=operator.kernel_name if namespace == "aten" else f"{namespace}_{operator.kernel_name}",
         parameters=parameters,
         declared="".join(f", {argument.cpp_type} {argument.cpp_name}" for argument in parameters),
         defined="".join(

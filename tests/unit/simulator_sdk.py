@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from acmegen.render.environment import data_folder, environment
+from acmegen.data import data_folder
+from acmegen.render.environment import environment
 
 SDK = Path("third_party/sim")
 CASES = Path(__file__).parent / "simulator"

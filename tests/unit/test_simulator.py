@@ -1,4 +1,4 @@
-"""The simulated SDK's build and runtime: each case of the C++ program in tests/unit/simulator runs in its own process."""
+"""The simulated SDK's build and runtime: each case of the C++ program in simulator/ runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from acmegen.render.environment import data_folder
+from acmegen.data import data_folder
 from tests.unit.simulator_sdk import CASES
 
 NAMES = [

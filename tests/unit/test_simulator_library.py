@@ -185,12 +185,12 @@ def test_norm(sdk: Sdk, dtype: torch.dtype, affine: bool, kind: str) -> None:
     x, gradient = (torch.randn(rows, columns) * 3 + 2).to(dtype), torch.randn(rows, columns).to(dtype)
     weight = torch.randn(columns).to(dtype) if affine else None
     bias = torch.randn(columns).to(dtype) if affine and kind == "layer" else None
-    exact = [None if tensor is None else tensor.double().requires_grad_() for tensor in (x, weight, bias)]
-    mean = exact[0].mean(1, keepdim=True) if kind == "layer" else torch.zeros(rows, 1, dtype=torch.float64)
-    rstd = ((exact[0] - mean).square().mean(1, keepdim=True) + epsilon).rsqrt()
-    expected = (exact[0] - mean) * rstd
-    expected = expected if exact[1] is None else expected * exact[1]
-    expected = expected if exact[2] is None else expected + exact[2]
+    exact = x.double().requires_grad_()
+    mean = exact.mean(1, keepdim=True) if kind == "layer" else torch.zeros(rows, 1, dtype=torch.float64)
+    rstd = ((exact - mean).square().mean(1, keepdim=True) + epsilon).rsqrt()
+    normalized = (exact - mean) * rstd
+    expected = normalized if weight is None else normalized * weight.double()
+    expected = expected if bias is None else expected + bias.double()
 
     source, scale, shift = sdk.upload(x), upload_optional(sdk, weight), upload_optional(sdk, bias)
     output = sdk.upload(torch.empty_like(x))
@@ -212,9 +212,9 @@ def test_norm(sdk: Sdk, dtype: torch.dtype, affine: bool, kind: str) -> None:
     else:
         arguments = [sdk.upload(gradient), source, rstds, scale]
         sdk.call("simRmsNormBackward", dtype, rows, columns, *arguments, *targets[:2])
-    normalized = ((exact[0] - mean) * rstd).detach()
-    expect_close(targets[0].read(), exact[0].grad, 4)
-    expect_close(targets[1].read(), (gradient.double() * normalized).sum(0), 16)
+    assert exact.grad is not None
+    expect_close(targets[0].read(), exact.grad, 4)
+    expect_close(targets[1].read(), (gradient.double() * normalized.detach()).sum(0), 16)
     if kind == "layer":
         expect_close(targets[2].read(), gradient.double().sum(0), 16)
         only = sdk.upload(torch.empty(columns, dtype=dtype))
@@ -281,7 +281,7 @@ def reduced(sdk: Sdk, operation: str, x: Tensor, mask: int, dtype: torch.dtype |
 
 def test_long_sums_are_accurate(sdk: Sdk) -> None:
     x = torch.full((3_000_000,), 0.1)
-    assert abs(reduced(sdk, "sum", x, 1).item() - x.double().sum().item()) < 0.05
+    assert abs(reduced(sdk, "sum", x, 1).item() - x.double().sum().item()) < 0.125  # four units in the last place
     tall = torch.full((200_000, 3), 0.1)
     assert abs(reduced(sdk, "sum", tall, 1)[1].item() - 20000.0003) < 0.005
     ones = torch.ones(70_000, dtype=torch.float16)
