@@ -50,6 +50,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "csrc/kernels/fallback.cpp.jinja", owner=Owner.ONCE, when=lambda plan: plan.backend.fallback_policy == "user"
     ),
+    Rule(
+        "tests/generated/test_fallback.py.jinja",
+        when=lambda plan: plan.backend.fallback_policy in ("reference", "cpu"),
+    ),
+    Rule(
+        "tests/generated/test_operators.py.jinja",
+        when=lambda plan: plan.backend.fallback_policy in ("reference", "cpu"),
+    ),
     Rule("csrc/generated/fallback/Reference.*", when=lambda plan: plan.driver.host_access),
     Rule("csrc/generated/runtime/HostLaunch.*", when=lambda plan: plan.driver.host_access),
     Rule("csrc/kernels/{kernel.name}.cpp.jinja", owner=Owner.ONCE, each=("kernel", lambda plan: plan.ops.users)),

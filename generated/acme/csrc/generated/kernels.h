@@ -17,10 +17,12 @@
 
 namespace acme::kernels {
 
-/// Serves _cdist_forward.
-/// _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
-/// The device of the tensors is current; work goes to its current stream.
-at::Tensor _cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p,
-                          std::optional<int64_t> compute_mode);
+/// Serves _thnn_fused_lstm_cell.
+/// _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor?
+/// input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor) The device of the tensors
+/// is current; work goes to its current stream.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
+    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
+    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias);
 
 }  // namespace acme::kernels

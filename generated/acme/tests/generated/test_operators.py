@@ -20,11 +20,20 @@ DEVICE = "acme"
 DTYPES = (torch.float32, torch.int64)
 SAMPLES = 2
 
-# What a device without sparse tensors cannot do, and an operator that takes its indices on the CPU only.
-REFUSED = {"sparse.sampled_addmm", "sparse.mm.reduce", "to_sparse", "tensor_split"}
+# What cannot be compared: operators on sparse tensors, which the device does not have; one that takes its indices on the
+# CPU only; samples that are views, whose offsets get lost when they are moved; and operators made for CUDA.
+REFUSED = {
+    "sparse.sampled_addmm",
+    "sparse.mm.reduce",
+    "to_sparse",
+    "tensor_split",
+    "as_strided.partial_views",
+}
+REFUSED |= {op.name for op in op_db if op.name.startswith("jiterator")}
 # Results that are random, uninitialized, or unique up to signs or order only: their sizes and strides are compared.
 LOOSE = re.compile(
-    r"empty|^rand|bernoulli|multinomial|dropout|normal|uniform|exponential|cauchy|geometric|rrelu|svd|eig|qr|pca"
+    r"empty|^rand|bernoulli|multinomial|dropout|normal|uniform|exponential|cauchy|geometric|rrelu"
+    r"|fractional|multi_head_attention|svd|eig|qr|pca"
 )
 
 
@@ -51,7 +60,7 @@ def tensors(value):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("op", "dtype"), cases())
+@pytest.mark.parametrize(("op", "dtype"), [*cases()])
 def test_operator(op, dtype):
     for sample in itertools.islice(op.sample_inputs("cpu", dtype), SAMPLES):
         call = (sample.input, sample.args, sample.kwargs)

@@ -32,13 +32,13 @@ def sample(dtype=torch.float32):
 def test_round_trip(dtype, layout):
     x = LAYOUTS[layout](sample(dtype))
     y = x.to(DEVICE)
-    assert y.stride() == x.stride() or not x.is_non_overlapping_and_dense()
+    assert y.stride() == x.clone().stride()
     assert torch.equal(y.cpu(), x)
     assert torch.equal(LAYOUTS[layout](sample(dtype).to(DEVICE)).cpu(), x)
 
 
 @pytest.mark.parametrize(
-    "route", itertools.product(("cpu", DEVICE, f"{DEVICE}:1"), repeat=2), ids=str
+    "route", [*itertools.product(("cpu", DEVICE, f"{DEVICE}:1"), repeat=2)], ids="-".join
 )
 @pytest.mark.usefixtures("other_device")
 def test_copies_convert(route):
@@ -255,7 +255,7 @@ def test_lazy_clones_are_written_apart():
 RANDOM = {
     "uniform_": lambda x: x.uniform_(-2, 3),
     "normal_": lambda x: x.normal_(1, 2),
-    "random_": lambda x: x.random_(10, 1000),
+    "random_": lambda x: x.random_(10, 250),
     "bernoulli_": lambda x: x.bernoulli_(0.3),
     "bernoulli_tensor": lambda x: x.bernoulli_(torch.full_like(x, 0.3)),
 }
@@ -274,7 +274,7 @@ def test_e5_numbers_depend_on_the_index_alone(draw, dtype):
         assert RANDOM[draw](target) is target
     assert torch.equal(targets[0].cpu(), targets[1].cpu())
     assert torch.equal(targets[0].cpu(), targets[2].cpu())
-    assert targets[0].unique().numel() > (1 if "bernoulli" in draw else 90)
+    assert targets[0].unique().numel() >= (2 if "bernoulli" in draw else 90)
 
 
 def test_e5_moments():

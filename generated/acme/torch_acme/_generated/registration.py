@@ -8,6 +8,7 @@ Each step asks whether it is done already, since torch raises, or silently overr
 them come twice. The rename can't be undone, so it comes after everything that can fail.
 """
 
+import atexit
 import sys
 import threading
 import warnings
@@ -74,6 +75,7 @@ def _register() -> None:
     _C.initialize()
     _C.set_default_autocast_dtype()
     _check_autograd(_C.prepare_autograd_engine())
+    atexit.register(_C.drain_autograd_engine)
 
     from . import api
 

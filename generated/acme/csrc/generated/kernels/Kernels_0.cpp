@@ -13,12 +13,19 @@
 
 namespace acme::ops {
 
-/// Serves _cdist_forward by csrc/kernels/_cdist_forward.cpp.
-at::Tensor _cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p,
-                          std::optional<int64_t> compute_mode) {
-  const c10::Device device = common_device("_cdist_forward", {{"x1", x1}, {"x2", x2}}, true);
-  const c10::DeviceGuard guard(device);
-  return kernels::_cdist_forward(x1, x2, p, compute_mode);
+/// Serves _thnn_fused_lstm_cell by csrc/kernels/_thnn_fused_lstm_cell.cpp.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
+    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
+    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias) {
+  const c10::Device target_device = common_device("_thnn_fused_lstm_cell",
+                                                  {{"input_gates", input_gates},
+                                                   {"hidden_gates", hidden_gates},
+                                                   {"cx", cx},
+                                                   {"input_bias", input_bias},
+                                                   {"hidden_bias", hidden_bias}},
+                                                  true);
+  const c10::DeviceGuard guard(target_device);
+  return kernels::_thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias);
 }
 
 /// Serves abs by the expression `abs(self)`.
@@ -60,8 +67,9 @@ at::Tensor& abs_(at::Tensor& self) {
 /// Serves embedding by simEmbeddingForward.
 at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_t padding_idx,
                      bool scale_grad_by_freq, bool sparse) {
-  const c10::Device device = common_device("embedding", {{"weight", weight}, {"indices", indices}});
-  const c10::DeviceGuard guard(device);
+  const c10::Device target_device =
+      common_device("embedding", {{"weight", weight}, {"indices", indices}});
+  const c10::DeviceGuard guard(target_device);
   if (!(is_one_of(weight.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
         (weight.dim() == 2) &&
@@ -92,9 +100,9 @@ at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_
 at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Tensor& indices,
                                     int64_t num_weights, int64_t padding_idx,
                                     bool scale_grad_by_freq) {
-  const c10::Device device = common_device("embedding_dense_backward",
-                                           {{"grad_output", grad_output}, {"indices", indices}});
-  const c10::DeviceGuard guard(device);
+  const c10::Device target_device = common_device(
+      "embedding_dense_backward", {{"grad_output", grad_output}, {"indices", indices}});
+  const c10::DeviceGuard guard(target_device);
   if (!(is_one_of(grad_output.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                               at::ScalarType::Half, at::ScalarType::BFloat16}) &&
         (scale_grad_by_freq == false) &&
@@ -426,9 +434,9 @@ at::Tensor& logical_xor_(at::Tensor& self, const at::Tensor& other) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm(
     const at::Tensor& input, at::IntArrayRef normalized_shape,
     const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double eps) {
-  const c10::Device device =
+  const c10::Device target_device =
       common_device("native_layer_norm", {{"input", input}, {"weight", weight}, {"bias", bias}});
-  const c10::DeviceGuard guard(device);
+  const c10::DeviceGuard guard(target_device);
   const at::Tensor weight_given = given(weight);
   const at::Tensor bias_given = given(bias);
   if (!(is_one_of(input.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
@@ -477,13 +485,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm_backward(
     const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape,
     const at::Tensor& mean, const at::Tensor& rstd, const std::optional<at::Tensor>& weight,
     const std::optional<at::Tensor>& bias, std::array<bool, 3> output_mask) {
-  const c10::Device device = common_device("native_layer_norm_backward", {{"grad_out", grad_out},
-                                                                          {"input", input},
-                                                                          {"mean", mean},
-                                                                          {"rstd", rstd},
-                                                                          {"weight", weight},
-                                                                          {"bias", bias}});
-  const c10::DeviceGuard guard(device);
+  const c10::Device target_device =
+      common_device("native_layer_norm_backward", {{"grad_out", grad_out},
+                                                   {"input", input},
+                                                   {"mean", mean},
+                                                   {"rstd", rstd},
+                                                   {"weight", weight},
+                                                   {"bias", bias}});
+  const c10::DeviceGuard guard(target_device);
   const at::Tensor weight_given = given(weight);
   const at::Tensor bias_given = given(bias);
   if (!(is_one_of(grad_out.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
@@ -568,8 +577,8 @@ at::Tensor& relu_(at::Tensor& self) {
 
 /// Serves rms_norm by simRmsNormForward.
 at::Tensor acme_rms_norm(const at::Tensor& x, const std::optional<at::Tensor>& weight, double eps) {
-  const c10::Device device = common_device("rms_norm", {{"x", x}, {"weight", weight}});
-  const c10::DeviceGuard guard(device);
+  const c10::Device target_device = common_device("rms_norm", {{"x", x}, {"weight", weight}});
+  const c10::DeviceGuard guard(target_device);
   const at::Tensor weight_given = given(weight);
   if (!(is_one_of(x.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                     at::ScalarType::Half, at::ScalarType::BFloat16}) &&
@@ -601,9 +610,9 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward(const at::Tensor& grad
                                                           const at::Tensor& x,
                                                           const std::optional<at::Tensor>& weight,
                                                           double eps) {
-  const c10::Device device = common_device(
+  const c10::Device target_device = common_device(
       "rms_norm_backward", {{"grad_output", grad_output}, {"x", x}, {"weight", weight}});
-  const c10::DeviceGuard guard(device);
+  const c10::DeviceGuard guard(target_device);
   const at::Tensor weight_given = given(weight);
   if (!(is_one_of(x.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                     at::ScalarType::Half, at::ScalarType::BFloat16}) &&
@@ -625,18 +634,20 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward(const at::Tensor& grad
   const at::Tensor grad_output_contiguous = contiguous(grad_output);
   const at::Tensor x_contiguous = contiguous(x);
   const at::Tensor weight_contiguous = contiguous(weight_given);
-  const at::Tensor normalized = empty_tensor(x.sizes(), x.scalar_type());
-  const at::Tensor rstd = empty_tensor(slice(x.sizes(), 0, -1), accumulate_dtype(x.scalar_type()));
-  driver::check(simRmsNormForward(stream.stream(), library_dtype(x.scalar_type()),
-                                  c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
-                                  x_contiguous.const_data_ptr(), address_or_null(weight_contiguous),
-                                  eps, normalized.mutable_data_ptr(), rstd.mutable_data_ptr()),
-                "simRmsNormForward");
+  const at::Tensor normalized_scratch = empty_tensor(x.sizes(), x.scalar_type());
+  const at::Tensor rstd_scratch =
+      empty_tensor(slice(x.sizes(), 0, -1), accumulate_dtype(x.scalar_type()));
+  driver::check(
+      simRmsNormForward(stream.stream(), library_dtype(x.scalar_type()),
+                        c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
+                        x_contiguous.const_data_ptr(), address_or_null(weight_contiguous), eps,
+                        normalized_scratch.mutable_data_ptr(), rstd_scratch.mutable_data_ptr()),
+      "simRmsNormForward");
   driver::check(
       simRmsNormBackward(stream.stream(), library_dtype(x.scalar_type()),
                          c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
                          grad_output_contiguous.const_data_ptr(), x_contiguous.const_data_ptr(),
-                         rstd.mutable_data_ptr(), address_or_null(weight_contiguous),
+                         rstd_scratch.mutable_data_ptr(), address_or_null(weight_contiguous),
                          out0.mutable_data_ptr(), writable_address_or_null(out1)),
       "simRmsNormBackward");
   return {out0, out1};

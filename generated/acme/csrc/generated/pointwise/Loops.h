@@ -80,7 +80,7 @@ using Row = void (*)(const void* lambda, char* const* data, const int64_t* strid
 
 /// A lambda for one computing type with its type erased, so that what follows is compiled once.
 struct Kernel {
-  static constexpr std::size_t kCapacity = 128;
+  static constexpr std::size_t kCapacity = 256;
 
   Row row;
   /// The number of operands, the output included, and the dtype that `row` reads or writes each in.

@@ -5,18 +5,23 @@
 // torch_acme._C: what the Python package needs of the backend and torch's own Python API doesn't
 // offer.
 
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/Event.h>
 #include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -48,6 +53,38 @@ class AutogradEngine : public torch::autograd::Engine {
       (engine.*(&AutogradEngine::start_device_threads))();
     }
     return !has_started || queues.size() >= static_cast<size_t>(device_count());
+  }
+
+  /// Waits until the workers are done with all earlier backwards. A worker releases what a backward
+  /// has held after that backward has returned, and takes the GIL for it; if the interpreter ends
+  /// meanwhile, the process aborts.
+  ///
+  /// A worker comes to the backward that is run here, which does nothing, when it is done with
+  /// those before. It is run from a thread that Python doesn't know, so that it holds no Python
+  /// object itself.
+  static void drain() {
+    const auto& engine = torch::autograd::Engine::get_default_engine();
+    if ((engine.*(&AutogradEngine::device_ready_queues_)).empty() || is_in_bad_fork()) {
+      return;
+    }
+    std::thread([] {
+      for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+        if (has_primary_context(device)) {
+          run_empty_backward({c10::DeviceType::PrivateUse1, device});
+        }
+      }
+    }).join();
+  }
+
+ private:
+  static void run_empty_backward(c10::Device device) {
+    try {
+      const auto leaf = at::empty({0}, c10::TensorOptions(device)).set_requires_grad(true);
+      const auto result = leaf.view({0});
+      torch::autograd::grad({result}, {leaf}, {result.detach()});
+    } catch (const std::exception&) {
+      // A child that was forked has no workers, and torch refuses a backward there.
+    }
   }
 };
 
@@ -95,6 +132,8 @@ PYBIND11_MODULE(_C, module) {
              wrap_pybind_function([] { set_default_autocast_dtype(); }));
   module.def("prepare_autograd_engine",
              wrap_pybind_function_no_gil([] { return AutogradEngine::prepare(); }));
+
+  module.def("drain_autograd_engine", wrap_pybind_function_no_gil([] { AutogradEngine::drain(); }));
 
   module.def("is_in_bad_fork", [] { return is_in_bad_fork(); });
   module.def("has_used_device", [] { return has_used_device(); });

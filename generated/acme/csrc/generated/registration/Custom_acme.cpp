@@ -19,10 +19,6 @@
 namespace acme {
 namespace {
 
-at::Tensor meta_tensor(at::IntArrayRef sizes, c10::ScalarType dtype) {
-  return at::empty(sizes, at::TensorOptions().dtype(dtype).device(at::kMeta));
-}
-
 at::Tensor meta_like(const at::Tensor& tensor) {
   return at::empty_like(tensor, tensor.options().memory_format(at::MemoryFormat::Contiguous));
 }

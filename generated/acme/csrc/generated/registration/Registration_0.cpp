@@ -12,13 +12,15 @@ namespace acme {
 
 // Runs when the library is loaded, so nothing here touches a device.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_cdist_forward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, double,
-                                    std::optional<int64_t>)>(&ops::_cdist_forward));
   m.impl("_cudnn_rnn", torch::CppFunction::makeFromBoxedFunctor(
                            std::make_unique<Unsupported>("this device has no RNN engine")));
   m.impl("_local_scalar_dense",
          static_cast<at::Scalar (*)(const at::Tensor&)>(&native::_local_scalar_dense));
+  m.impl(
+      "_thnn_fused_lstm_cell",
+      static_cast<std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
+          const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
+          const std::optional<at::Tensor>&)>(&ops::_thnn_fused_lstm_cell));
   m.impl("abs", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::abs));
   m.impl("abs_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::abs_));
   m.impl("acos.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::acos_out));

@@ -405,13 +405,4 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("zero_", static_cast<at::Tensor& (*)(at::Tensor&)>(&native::zero_));
 }
 
-// Lazily conjugated and negated tensors are copied as they are: their keys would resolve them
-// first, by a copy, for ever.
-TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
-  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
-}
-TORCH_LIBRARY_IMPL(aten, Negative, m) {
-  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
-}
-
 }  // namespace acme

@@ -53,7 +53,7 @@ class AddcdivKernel final : public StructuredKernel<at::meta::structured_addcdiv
            const at::Scalar& value) {
     meta(self, tensor1, tensor2, value);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::addcdiv_supports(iterator.common_dtype())) {
       run_fallback("aten::addcdiv", "out", {self, tensor1, tensor2, value, out});
       return;
@@ -71,7 +71,7 @@ class AddcmulKernel final : public StructuredKernel<at::meta::structured_addcmul
            const at::Scalar& value) {
     meta(self, tensor1, tensor2, value);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::addcmul_supports(iterator.common_dtype())) {
       run_fallback("aten::addcmul", "out", {self, tensor1, tensor2, value, out});
       return;
@@ -87,7 +87,7 @@ class AminKernel final : public StructuredKernel<at::meta::structured_amin> {
 
   void run(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
     meta(self, dim, keepdim);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!is_one_of(self.scalar_type(),
                    {at::ScalarType::Double, at::ScalarType::Float, at::ScalarType::Half,
                     at::ScalarType::BFloat16, at::ScalarType::Byte, at::ScalarType::Char,
@@ -121,7 +121,7 @@ class BitwiseLeftShiftTensorKernel final
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::bitwise_left_shift_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::bitwise_left_shift", "Tensor_out", {self, other, out});
       return;
@@ -138,7 +138,7 @@ class BitwiseNotKernel final : public StructuredKernel<at::meta::structured_bitw
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::bitwise_not_supports(iterator.common_dtype())) {
       run_fallback("aten::bitwise_not", "out", {self, out});
       return;
@@ -157,7 +157,7 @@ class BitwiseXorTensorKernel final
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::bitwise_xor_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::bitwise_xor", "Tensor_out", {self, other, out});
       return;
@@ -175,7 +175,7 @@ class ClampMaxTensorKernel final : public StructuredKernel<at::meta::structured_
   void run(const at::Tensor& self, const at::Tensor& max) {
     meta(self, max);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::clamp_max_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::clamp_max", "Tensor_out", {self, max, out});
       return;
@@ -193,7 +193,7 @@ class ClampMinTensorKernel final : public StructuredKernel<at::meta::structured_
   void run(const at::Tensor& self, const at::Tensor& min) {
     meta(self, min);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::clamp_min_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::clamp_min", "Tensor_out", {self, min, out});
       return;
@@ -210,7 +210,7 @@ class DivTensorKernel final : public StructuredKernel<at::meta::structured_div_T
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::div_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::div", "out", {self, other, out});
       return;
@@ -227,7 +227,7 @@ class ErfKernel final : public StructuredKernel<at::meta::structured_erf> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::erf_supports(iterator.common_dtype())) {
       run_fallback("aten::erf", "out", {self, out});
       return;
@@ -244,7 +244,7 @@ class ErfcKernel final : public StructuredKernel<at::meta::structured_erfc> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::erfc_supports(iterator.common_dtype())) {
       run_fallback("aten::erfc", "out", {self, out});
       return;
@@ -261,7 +261,7 @@ class FmaxKernel final : public StructuredKernel<at::meta::structured_fmax> {
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::fmax_supports(iterator.common_dtype())) {
       run_fallback("aten::fmax", "out", {self, other, out});
       return;
@@ -278,7 +278,7 @@ class GeTensorKernel final : public StructuredKernel<at::meta::structured_ge_Ten
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::ge_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::ge", "Tensor_out", {self, other, out});
       return;
@@ -300,7 +300,7 @@ class GeluBackwardKernel final : public StructuredKernel<at::meta::structured_ge
   void run(const at::Tensor& grad_output, const at::Tensor& self, c10::string_view approximate) {
     meta(grad_output, self, approximate);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::gelu_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::gelu_backward", "grad_input",
                    {grad_output, self, approximate, grad_input});
@@ -318,7 +318,7 @@ class GtScalarKernel final : public StructuredKernel<at::meta::structured_gt_Sca
   void run(const at::Tensor& self, const at::Scalar& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::gt_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::gt", "Scalar_out", {self, other, out});
       return;
@@ -335,7 +335,7 @@ class HardshrinkKernel final : public StructuredKernel<at::meta::structured_hard
   void run(const at::Tensor& self, const at::Scalar& lambd) {
     meta(self, lambd);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::hardshrink_supports(iterator.common_dtype())) {
       run_fallback("aten::hardshrink", "out", {self, lambd, out});
       return;
@@ -353,7 +353,7 @@ class HardsigmoidKernel final : public StructuredKernel<at::meta::structured_har
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::hardsigmoid_supports(iterator.common_dtype())) {
       run_fallback("aten::hardsigmoid", "out", {self, out});
       return;
@@ -370,7 +370,7 @@ class LeScalarKernel final : public StructuredKernel<at::meta::structured_le_Sca
   void run(const at::Tensor& self, const at::Scalar& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::le_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::le", "Scalar_out", {self, other, out});
       return;
@@ -388,7 +388,7 @@ class LerpTensorKernel final : public StructuredKernel<at::meta::structured_lerp
   void run(const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
     meta(self, end, weight);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::lerp_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::lerp", "Tensor_out", {self, end, weight, out});
       return;
@@ -406,7 +406,7 @@ class Logaddexp2Kernel final : public StructuredKernel<at::meta::structured_loga
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::logaddexp2_supports(iterator.common_dtype())) {
       run_fallback("aten::logaddexp2", "out", {self, other, out});
       return;
@@ -423,7 +423,7 @@ class LtTensorKernel final : public StructuredKernel<at::meta::structured_lt_Ten
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::lt_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::lt", "Tensor_out", {self, other, out});
       return;
@@ -440,7 +440,7 @@ class MeanDimKernel final : public StructuredKernel<at::meta::structured_mean_di
   void run(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
            std::optional<at::ScalarType> dtype) {
     meta(self, dim, keepdim, dtype);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(self.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (out.scalar_type() == self.scalar_type()))) {
@@ -470,7 +470,7 @@ class MmKernel final : public StructuredKernel<at::meta::structured_mm> {
 
   void run(const at::Tensor& self, const at::Tensor& mat2) {
     meta(self, mat2);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(self.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (mat2.scalar_type() == self.scalar_type()))) {
@@ -502,7 +502,7 @@ class MulTensorKernel final : public StructuredKernel<at::meta::structured_mul_T
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::mul_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::mul", "out", {self, other, out});
       return;
@@ -521,7 +521,7 @@ class PowTensorTensorKernel final
   void run(const at::Tensor& self, const at::Tensor& exponent) {
     meta(self, exponent);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::pow_Tensor_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::pow", "Tensor_Tensor_out", {self, exponent, out});
       return;
@@ -538,7 +538,7 @@ class RoundKernel final : public StructuredKernel<at::meta::structured_round> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::round_supports(iterator.common_dtype())) {
       run_fallback("aten::round", "out", {self, out});
       return;
@@ -555,7 +555,7 @@ class SgnKernel final : public StructuredKernel<at::meta::structured_sgn> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sgn_supports(iterator.common_dtype())) {
       run_fallback("aten::sgn", "out", {self, out});
       return;
@@ -575,7 +575,7 @@ class SoftplusBackwardKernel final
            const at::Scalar& threshold) {
     meta(grad_output, self, beta, threshold);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::softplus_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::softplus_backward", "grad_input",
                    {grad_output, self, beta, threshold, grad_input});
@@ -593,7 +593,7 @@ class SqrtKernel final : public StructuredKernel<at::meta::structured_sqrt> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sqrt_supports(iterator.common_dtype())) {
       run_fallback("aten::sqrt", "out", {self, out});
       return;
@@ -610,7 +610,7 @@ class SumDimIntlistKernel final : public StructuredKernel<at::meta::structured_s
   void run(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
            std::optional<at::ScalarType> dtype) {
     meta(self, dim, keepdim, dtype);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(self.scalar_type(),
                     {at::ScalarType::Double, at::ScalarType::Float, at::ScalarType::Half,
                      at::ScalarType::BFloat16, at::ScalarType::Byte, at::ScalarType::Char,

@@ -56,7 +56,7 @@ class SoftmaxBackwardDataKernel final
   void run(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim,
            at::ScalarType input_dtype) {
     meta(grad_output, output, dim, input_dtype);
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!(is_one_of(grad_output.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                                 at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (output.scalar_type() == grad_output.scalar_type()) &&
@@ -92,7 +92,7 @@ class AcosKernel final : public StructuredKernel<at::meta::structured_acos> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::acos_supports(iterator.common_dtype())) {
       run_fallback("aten::acos", "out", {self, out});
       return;
@@ -109,7 +109,7 @@ class AddTensorKernel final : public StructuredKernel<at::meta::structured_add_T
   void run(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     meta(self, other, alpha);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::add_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::add", "out", {self, other, alpha, out});
       return;
@@ -125,7 +125,7 @@ class AmaxKernel final : public StructuredKernel<at::meta::structured_amax> {
 
   void run(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
     meta(self, dim, keepdim);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!is_one_of(self.scalar_type(),
                    {at::ScalarType::Double, at::ScalarType::Float, at::ScalarType::Half,
                     at::ScalarType::BFloat16, at::ScalarType::Byte, at::ScalarType::Char,
@@ -157,7 +157,7 @@ class Atan2Kernel final : public StructuredKernel<at::meta::structured_atan2> {
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::atan2_supports(iterator.common_dtype())) {
       run_fallback("aten::atan2", "out", {self, other, out});
       return;
@@ -176,7 +176,7 @@ class BitwiseAndTensorKernel final
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::bitwise_and_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::bitwise_and", "Tensor_out", {self, other, out});
       return;
@@ -195,7 +195,7 @@ class ClampTensorKernel final : public StructuredKernel<at::meta::structured_cla
            const std::optional<at::Tensor>& max) {
     meta(self, optional_reference(min), optional_reference(max));
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::clamp_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::clamp", "Tensor_out", {self, min, max, out});
       return;
@@ -212,7 +212,7 @@ class CosKernel final : public StructuredKernel<at::meta::structured_cos> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::cos_supports(iterator.common_dtype())) {
       run_fallback("aten::cos", "out", {self, out});
       return;
@@ -232,7 +232,7 @@ class DivTensorModeKernel final : public StructuredKernel<at::meta::structured_d
            std::optional<c10::string_view> rounding_mode) {
     meta(self, other, rounding_mode);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::div_Tensor_mode_supports(iterator.common_dtype())) {
       run_fallback("aten::div", "out_mode", {self, other, rounding_mode, out});
       return;
@@ -251,7 +251,7 @@ class EluKernel final : public StructuredKernel<at::meta::structured_elu> {
            const at::Scalar& input_scale) {
     meta(self, alpha, scale, input_scale);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::elu_supports(iterator.common_dtype())) {
       run_fallback("aten::elu", "out", {self, alpha, scale, input_scale, out});
       return;
@@ -268,7 +268,7 @@ class FminKernel final : public StructuredKernel<at::meta::structured_fmin> {
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::fmin_supports(iterator.common_dtype())) {
       run_fallback("aten::fmin", "out", {self, other, out});
       return;
@@ -285,7 +285,7 @@ class FracKernel final : public StructuredKernel<at::meta::structured_frac> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::frac_supports(iterator.common_dtype())) {
       run_fallback("aten::frac", "out", {self, out});
       return;
@@ -302,7 +302,7 @@ class GeScalarKernel final : public StructuredKernel<at::meta::structured_ge_Sca
   void run(const at::Tensor& self, const at::Scalar& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::ge_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::ge", "Scalar_out", {self, other, out});
       return;
@@ -321,7 +321,7 @@ class GeluKernel final : public StructuredKernel<at::meta::structured_gelu> {
   void run(const at::Tensor& self, c10::string_view approximate) {
     meta(self, approximate);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::gelu_supports(iterator.common_dtype())) {
       run_fallback("aten::gelu", "out", {self, approximate, out});
       return;
@@ -338,7 +338,7 @@ class GtTensorKernel final : public StructuredKernel<at::meta::structured_gt_Ten
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::gt_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::gt", "Tensor_out", {self, other, out});
       return;
@@ -357,7 +357,7 @@ class HardshrinkBackwardKernel final
   void run(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
     meta(grad_out, self, lambd);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::hardshrink_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::hardshrink_backward", "grad_input", {grad_out, self, lambd, grad_input});
       return;
@@ -375,7 +375,7 @@ class HeavisideKernel final : public StructuredKernel<at::meta::structured_heavi
   void run(const at::Tensor& self, const at::Tensor& values) {
     meta(self, values);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::heaviside_supports(iterator.common_dtype())) {
       run_fallback("aten::heaviside", "out", {self, values, out});
       return;
@@ -392,7 +392,7 @@ class IsneginfKernel final : public StructuredKernel<at::meta::structured_isnegi
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::isneginf_supports(iterator.common_dtype())) {
       run_fallback("aten::isneginf", "out", {self, out});
       return;
@@ -409,7 +409,7 @@ class LeTensorKernel final : public StructuredKernel<at::meta::structured_le_Ten
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::le_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::le", "Tensor_out", {self, other, out});
       return;
@@ -427,7 +427,7 @@ class LerpScalarKernel final : public StructuredKernel<at::meta::structured_lerp
   void run(const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
     meta(self, end, weight);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::lerp_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::lerp", "Scalar_out", {self, end, weight, out});
       return;
@@ -444,7 +444,7 @@ class LogKernel final : public StructuredKernel<at::meta::structured_log> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::log_supports(iterator.common_dtype())) {
       run_fallback("aten::log", "out", {self, out});
       return;
@@ -462,7 +462,7 @@ class LogaddexpKernel final : public StructuredKernel<at::meta::structured_logad
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::logaddexp_supports(iterator.common_dtype())) {
       run_fallback("aten::logaddexp", "out", {self, other, out});
       return;
@@ -479,7 +479,7 @@ class LtScalarKernel final : public StructuredKernel<at::meta::structured_lt_Sca
   void run(const at::Tensor& self, const at::Scalar& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::lt_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::lt", "Scalar_out", {self, other, out});
       return;
@@ -496,7 +496,7 @@ class MinimumKernel final : public StructuredKernel<at::meta::structured_minimum
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::minimum_supports(iterator.common_dtype())) {
       run_fallback("aten::minimum", "out", {self, other, out});
       return;
@@ -513,7 +513,7 @@ class NegKernel final : public StructuredKernel<at::meta::structured_neg> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::neg_supports(iterator.common_dtype())) {
       run_fallback("aten::neg", "out", {self, out});
       return;
@@ -532,7 +532,7 @@ class PowTensorScalarKernel final
   void run(const at::Tensor& self, const at::Scalar& exponent) {
     meta(self, exponent);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::pow_Tensor_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::pow", "Tensor_Scalar_out", {self, exponent, out});
       return;
@@ -549,7 +549,7 @@ class ReciprocalKernel final : public StructuredKernel<at::meta::structured_reci
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::reciprocal_supports(iterator.common_dtype())) {
       run_fallback("aten::reciprocal", "out", {self, out});
       return;
@@ -567,7 +567,7 @@ class RemainderTensorKernel final : public StructuredKernel<at::meta::structured
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::remainder_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::remainder", "Tensor_out", {self, other, out});
       return;
@@ -584,7 +584,7 @@ class SiluKernel final : public StructuredKernel<at::meta::structured_silu> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::silu_supports(iterator.common_dtype())) {
       run_fallback("aten::silu", "out", {self, out});
       return;
@@ -602,7 +602,7 @@ class SiluBackwardKernel final : public StructuredKernel<at::meta::structured_si
   void run(const at::Tensor& grad_output, const at::Tensor& self) {
     meta(grad_output, self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::silu_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::silu_backward", "grad_input", {grad_output, self, grad_input});
       return;
@@ -619,7 +619,7 @@ class SubTensorKernel final : public StructuredKernel<at::meta::structured_sub_T
   void run(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     meta(self, other, alpha);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sub_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::sub", "out", {self, other, alpha, out});
       return;
@@ -636,7 +636,7 @@ class TruncKernel final : public StructuredKernel<at::meta::structured_trunc> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::trunc_supports(iterator.common_dtype())) {
       run_fallback("aten::trunc", "out", {self, out});
       return;
@@ -654,7 +654,7 @@ class XlogyTensorKernel final : public StructuredKernel<at::meta::structured_xlo
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::xlogy_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::xlogy", "OutTensor", {self, other, out});
       return;

@@ -45,7 +45,7 @@ class AsinKernel final : public StructuredKernel<at::meta::structured_asin> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::asin_supports(iterator.common_dtype())) {
       run_fallback("aten::asin", "out", {self, out});
       return;
@@ -62,7 +62,7 @@ class AsinhKernel final : public StructuredKernel<at::meta::structured_asinh> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::asinh_supports(iterator.common_dtype())) {
       run_fallback("aten::asinh", "out", {self, out});
       return;
@@ -81,7 +81,7 @@ class BitwiseOrTensorKernel final
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::bitwise_or_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::bitwise_or", "Tensor_out", {self, other, out});
       return;
@@ -100,7 +100,7 @@ class ClampKernel final : public StructuredKernel<at::meta::structured_clamp> {
            const std::optional<at::Scalar>& max) {
     meta(self, optional_reference(min), optional_reference(max));
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::clamp_supports(iterator.common_dtype())) {
       run_fallback("aten::clamp", "out", {self, min, max, out});
       return;
@@ -117,7 +117,7 @@ class ClampMaxKernel final : public StructuredKernel<at::meta::structured_clamp_
   void run(const at::Tensor& self, const at::Scalar& max) {
     meta(self, max);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::clamp_max_supports(iterator.common_dtype())) {
       run_fallback("aten::clamp_max", "out", {self, max, out});
       return;
@@ -134,7 +134,7 @@ class EqScalarKernel final : public StructuredKernel<at::meta::structured_eq_Sca
   void run(const at::Tensor& self, const at::Scalar& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::eq_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::eq", "Scalar_out", {self, other, out});
       return;
@@ -151,7 +151,7 @@ class FloorKernel final : public StructuredKernel<at::meta::structured_floor> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::floor_supports(iterator.common_dtype())) {
       run_fallback("aten::floor", "out", {self, out});
       return;
@@ -168,7 +168,7 @@ class HypotKernel final : public StructuredKernel<at::meta::structured_hypot> {
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::hypot_supports(iterator.common_dtype())) {
       run_fallback("aten::hypot", "out", {self, other, out});
       return;
@@ -186,7 +186,7 @@ class LeakyReluKernel final : public StructuredKernel<at::meta::structured_leaky
   void run(const at::Tensor& self, const at::Scalar& negative_slope) {
     meta(self, negative_slope);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::leaky_relu_supports(iterator.common_dtype())) {
       run_fallback("aten::leaky_relu", "out", {self, negative_slope, out});
       return;
@@ -203,7 +203,7 @@ class Log2Kernel final : public StructuredKernel<at::meta::structured_log2> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::log2_supports(iterator.common_dtype())) {
       run_fallback("aten::log2", "out", {self, out});
       return;
@@ -220,7 +220,7 @@ class MaximumKernel final : public StructuredKernel<at::meta::structured_maximum
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::maximum_supports(iterator.common_dtype())) {
       run_fallback("aten::maximum", "out", {self, other, out});
       return;
@@ -237,7 +237,7 @@ class MishKernel final : public StructuredKernel<at::meta::structured_mish> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::mish_supports(iterator.common_dtype())) {
       run_fallback("aten::mish", "out", {self, out});
       return;
@@ -254,7 +254,7 @@ class NeScalarKernel final : public StructuredKernel<at::meta::structured_ne_Sca
   void run(const at::Tensor& self, const at::Scalar& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::ne_Scalar_supports(iterator.common_dtype())) {
       run_fallback("aten::ne", "Scalar_out", {self, other, out});
       return;
@@ -271,7 +271,7 @@ class RsqrtKernel final : public StructuredKernel<at::meta::structured_rsqrt> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::rsqrt_supports(iterator.common_dtype())) {
       run_fallback("aten::rsqrt", "out", {self, out});
       return;
@@ -289,7 +289,7 @@ class SigmoidBackwardKernel final : public StructuredKernel<at::meta::structured
   void run(const at::Tensor& grad_output, const at::Tensor& output) {
     meta(grad_output, output);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::sigmoid_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::sigmoid_backward", "grad_input", {grad_output, output, grad_input});
       return;
@@ -306,7 +306,7 @@ class SignKernel final : public StructuredKernel<at::meta::structured_sign> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sign_supports(iterator.common_dtype())) {
       run_fallback("aten::sign", "out", {self, out});
       return;
@@ -323,7 +323,7 @@ class SignbitKernel final : public StructuredKernel<at::meta::structured_signbit
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::signbit_supports(iterator.common_dtype())) {
       run_fallback("aten::signbit", "out", {self, out});
       return;
@@ -340,7 +340,7 @@ class SinKernel final : public StructuredKernel<at::meta::structured_sin> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sin_supports(iterator.common_dtype())) {
       run_fallback("aten::sin", "out", {self, out});
       return;
@@ -358,7 +358,7 @@ class SincKernel final : public StructuredKernel<at::meta::structured_sinc> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sinc_supports(iterator.common_dtype())) {
       run_fallback("aten::sinc", "out", {self, out});
       return;
@@ -375,7 +375,7 @@ class SinhKernel final : public StructuredKernel<at::meta::structured_sinh> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sinh_supports(iterator.common_dtype())) {
       run_fallback("aten::sinh", "out", {self, out});
       return;
@@ -393,7 +393,7 @@ class SoftshrinkKernel final : public StructuredKernel<at::meta::structured_soft
   void run(const at::Tensor& self, const at::Scalar& lambd) {
     meta(self, lambd);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::softshrink_supports(iterator.common_dtype())) {
       run_fallback("aten::softshrink", "out", {self, lambd, out});
       return;
@@ -412,7 +412,7 @@ class SoftshrinkBackwardKernel final
   void run(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
     meta(grad_output, self, lambd);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::softshrink_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::softshrink_backward", "grad_input",
                    {grad_output, self, lambd, grad_input});
@@ -431,7 +431,7 @@ class TanhBackwardKernel final : public StructuredKernel<at::meta::structured_ta
   void run(const at::Tensor& grad_output, const at::Tensor& output) {
     meta(grad_output, output);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::tanh_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::tanh_backward", "grad_input", {grad_output, output, grad_input});
       return;
@@ -449,7 +449,7 @@ class ThresholdKernel final : public StructuredKernel<at::meta::structured_thres
   void run(const at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value) {
     meta(self, threshold, value);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::threshold_supports(iterator.common_dtype())) {
       run_fallback("aten::threshold", "out", {self, threshold, value, out});
       return;

@@ -51,7 +51,7 @@ class LogSoftmaxKernel final : public StructuredKernel<at::meta::structured__log
 
   void run(const at::Tensor& self, int64_t dim, bool half_to_float) {
     meta(self, dim, half_to_float);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(self.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (half_to_float == false))) {
@@ -84,7 +84,7 @@ class LogSoftmaxBackwardDataKernel final
   void run(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim,
            at::ScalarType input_dtype) {
     meta(grad_output, output, dim, input_dtype);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(grad_output.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                                 at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (output.scalar_type() == grad_output.scalar_type()) &&
@@ -119,7 +119,7 @@ class SoftmaxKernel final : public StructuredKernel<at::meta::structured__softma
 
   void run(const at::Tensor& self, int64_t dim, bool half_to_float) {
     meta(self, dim, half_to_float);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(self.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (half_to_float == false))) {
@@ -151,7 +151,7 @@ class AcoshKernel final : public StructuredKernel<at::meta::structured_acosh> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::acosh_supports(iterator.common_dtype())) {
       run_fallback("aten::acosh", "out", {self, out});
       return;
@@ -168,7 +168,7 @@ class AddmmKernel final : public StructuredKernel<at::meta::structured_addmm> {
   void run(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
            const at::Scalar& beta, const at::Scalar& alpha) {
     meta(self, mat1, mat2, beta, alpha);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(mat1.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (self.scalar_type() == mat1.scalar_type()) &&
@@ -202,7 +202,7 @@ class AtanKernel final : public StructuredKernel<at::meta::structured_atan> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::atan_supports(iterator.common_dtype())) {
       run_fallback("aten::atan", "out", {self, out});
       return;
@@ -219,7 +219,7 @@ class AtanhKernel final : public StructuredKernel<at::meta::structured_atanh> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::atanh_supports(iterator.common_dtype())) {
       run_fallback("aten::atanh", "out", {self, out});
       return;
@@ -238,7 +238,7 @@ class BitwiseRightShiftTensorKernel final
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::bitwise_right_shift_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::bitwise_right_shift", "Tensor_out", {self, other, out});
       return;
@@ -254,7 +254,7 @@ class BmmKernel final : public StructuredKernel<at::meta::structured_bmm> {
 
   void run(const at::Tensor& self, const at::Tensor& mat2) {
     meta(self, mat2);
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!(is_one_of(self.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                          at::ScalarType::Half, at::ScalarType::BFloat16}) &&
           (mat2.scalar_type() == self.scalar_type()))) {
@@ -288,7 +288,7 @@ class CeilKernel final : public StructuredKernel<at::meta::structured_ceil> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::ceil_supports(iterator.common_dtype())) {
       run_fallback("aten::ceil", "out", {self, out});
       return;
@@ -305,7 +305,7 @@ class ClampMinKernel final : public StructuredKernel<at::meta::structured_clamp_
   void run(const at::Tensor& self, const at::Scalar& min) {
     meta(self, min);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::clamp_min_supports(iterator.common_dtype())) {
       run_fallback("aten::clamp_min", "out", {self, min, out});
       return;
@@ -323,7 +323,7 @@ class CopysignTensorKernel final : public StructuredKernel<at::meta::structured_
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::copysign_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::copysign", "out", {self, other, out});
       return;
@@ -340,7 +340,7 @@ class CoshKernel final : public StructuredKernel<at::meta::structured_cosh> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::cosh_supports(iterator.common_dtype())) {
       run_fallback("aten::cosh", "out", {self, out});
       return;
@@ -360,7 +360,7 @@ class EluBackwardKernel final : public StructuredKernel<at::meta::structured_elu
            const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result) {
     meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::elu_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::elu_backward", "grad_input",
                    {grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input});
@@ -378,7 +378,7 @@ class EqTensorKernel final : public StructuredKernel<at::meta::structured_eq_Ten
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::eq_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::eq", "Tensor_out", {self, other, out});
       return;
@@ -395,7 +395,7 @@ class ExpKernel final : public StructuredKernel<at::meta::structured_exp> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::exp_supports(iterator.common_dtype())) {
       run_fallback("aten::exp", "out", {self, out});
       return;
@@ -412,7 +412,7 @@ class Exp2Kernel final : public StructuredKernel<at::meta::structured_exp2> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::exp2_supports(iterator.common_dtype())) {
       run_fallback("aten::exp2", "out", {self, out});
       return;
@@ -429,7 +429,7 @@ class Expm1Kernel final : public StructuredKernel<at::meta::structured_expm1> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::expm1_supports(iterator.common_dtype())) {
       run_fallback("aten::expm1", "out", {self, out});
       return;
@@ -446,7 +446,7 @@ class FmodTensorKernel final : public StructuredKernel<at::meta::structured_fmod
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::fmod_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::fmod", "Tensor_out", {self, other, out});
       return;
@@ -465,7 +465,7 @@ class HardsigmoidBackwardKernel final
   void run(const at::Tensor& grad_output, const at::Tensor& self) {
     meta(grad_output, self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::hardsigmoid_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::hardsigmoid_backward", "grad_input", {grad_output, self, grad_input});
       return;
@@ -482,7 +482,7 @@ class IsposinfKernel final : public StructuredKernel<at::meta::structured_isposi
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::isposinf_supports(iterator.common_dtype())) {
       run_fallback("aten::isposinf", "out", {self, out});
       return;
@@ -502,7 +502,7 @@ class LeakyReluBackwardKernel final
            bool self_is_result) {
     meta(grad_output, self, negative_slope, self_is_result);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::leaky_relu_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::leaky_relu_backward", "grad_input",
                    {grad_output, self, negative_slope, self_is_result, grad_input});
@@ -520,7 +520,7 @@ class Log10Kernel final : public StructuredKernel<at::meta::structured_log10> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::log10_supports(iterator.common_dtype())) {
       run_fallback("aten::log10", "out", {self, out});
       return;
@@ -537,7 +537,7 @@ class Log1pKernel final : public StructuredKernel<at::meta::structured_log1p> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::log1p_supports(iterator.common_dtype())) {
       run_fallback("aten::log1p", "out", {self, out});
       return;
@@ -554,7 +554,7 @@ class NeTensorKernel final : public StructuredKernel<at::meta::structured_ne_Ten
   void run(const at::Tensor& self, const at::Tensor& other) {
     meta(self, other);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::ne_Tensor_supports(iterator.common_dtype())) {
       run_fallback("aten::ne", "Tensor_out", {self, other, out});
       return;
@@ -571,7 +571,7 @@ class SigmoidKernel final : public StructuredKernel<at::meta::structured_sigmoid
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::sigmoid_supports(iterator.common_dtype())) {
       run_fallback("aten::sigmoid", "out", {self, out});
       return;
@@ -589,7 +589,7 @@ class SoftplusKernel final : public StructuredKernel<at::meta::structured_softpl
   void run(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
     meta(self, beta, threshold);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::softplus_supports(iterator.common_dtype())) {
       run_fallback("aten::softplus", "out", {self, beta, threshold, out});
       return;
@@ -606,7 +606,7 @@ class TanKernel final : public StructuredKernel<at::meta::structured_tan> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::tan_supports(iterator.common_dtype())) {
       run_fallback("aten::tan", "out", {self, out});
       return;
@@ -623,7 +623,7 @@ class TanhKernel final : public StructuredKernel<at::meta::structured_tanh> {
   void run(const at::Tensor& self) {
     meta(self);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& out = output(0);
+    const at::Tensor& out = this->output(0);
     if (!pointwise::tanh_supports(iterator.common_dtype())) {
       run_fallback("aten::tanh", "out", {self, out});
       return;
@@ -642,7 +642,7 @@ class ThresholdBackwardKernel final
   void run(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& threshold) {
     meta(grad_output, self, threshold);
     at::TensorIteratorBase& iterator = *this;
-    const at::Tensor& grad_input = output(0);
+    const at::Tensor& grad_input = this->output(0);
     if (!pointwise::threshold_backward_supports(iterator.common_dtype())) {
       run_fallback("aten::threshold_backward", "grad_input",
                    {grad_output, self, threshold, grad_input});

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -39,7 +38,8 @@ struct Sum {
 
 template <typename Operation, typename A>
 A fold(const A* values, std::int64_t count) {
-  return std::accumulate(values, values + count, Operation::identity, Operation::combine);
+  return fold(values, count, Operation::identity,
+              [](A a, A b) { return Operation::combine(a, b); });
 }
 
 template <typename A>

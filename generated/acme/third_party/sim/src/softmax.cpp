@@ -2,9 +2,9 @@
 // Template: third_party/sim/src/softmax.cpp.jinja
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "launch.h"
@@ -37,7 +37,9 @@ A sum(const std::vector<A>& line) {
 // The maximum is subtracted first, so that no exponential overflows.
 template <typename A>
 void softmax_line(bool logarithm, std::vector<A>& line, std::vector<A>& exponentials) {
-  const A maximum = *std::max_element(line.begin(), line.end());
+  const A maximum =
+      fold(line.data(), static_cast<std::int64_t>(line.size()), -std::numeric_limits<A>::infinity(),
+           [](A a, A b) { return a > b ? a : b; });
   for (std::size_t i = 0; i < line.size(); ++i) {
     line[i] -= maximum;
     exponentials[i] = std::exp(line[i]);

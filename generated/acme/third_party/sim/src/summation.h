@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -20,16 +21,38 @@ T pairwise_sum(std::int64_t begin, std::int64_t end, const Term& term) {
     return pairwise_sum(begin, middle, term) + pairwise_sum(middle, end, term);
   }
   T sums[lanes] = {};
-  std::int64_t i = begin;
-  for (; i + lanes <= end; i += lanes) {
+  const std::int64_t whole = begin + (end - begin) / lanes * lanes;
+  for (std::int64_t i = begin; i < whole; i += lanes) {
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
       sums[lane] += term(i + lane);
     }
   }
-  for (std::int64_t lane = 0; i < end; ++i, ++lane) {
-    sums[lane] += term(i);
+  for (std::int64_t i = whole; i < end; ++i) {
+    sums[i - whole] += term(i);
   }
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+// Combines all values, in any order and in eight lanes as well; `identity` if there are none.
+template <typename T, typename Combine>
+T fold(const T* values, std::int64_t count, T identity, const Combine& combine) {
+  constexpr std::int64_t lanes = 8;
+  T results[lanes];
+  std::fill(results, results + lanes, identity);
+  const std::int64_t whole = count / lanes * lanes;
+  for (std::int64_t i = 0; i < whole; i += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      results[lane] = combine(results[lane], values[i + lane]);
+    }
+  }
+  T result = identity;
+  for (std::int64_t i = whole; i < count; ++i) {
+    result = combine(result, values[i]);
+  }
+  for (const T value : results) {
+    result = combine(result, value);
+  }
+  return result;
 }
 
 }  // namespace sim
