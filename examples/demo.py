@@ -40,8 +40,11 @@ def main() -> int:
     print(f"torch {torch.__version__}, {module.device_count()} {device} devices: {module.get_device_name(0)}")
 
     size = Size()
-    largest = train_side_by_side(device, module, size, arguments.steps)
-    print_memory(device, module)
+    runs = [Training(place, size, SEED) for place in ("cpu", device)]
+    largest = train_side_by_side(runs, module, arguments.steps)
+    print(f"The model on {device} goes on: {sample(runs[1].model, size, device, 'Alice was ', 60)!r}")
+    print_operators(count_operators(runs[1].step, device, module), device)
+    print_memory(module)
     wrong = run_tileops(device)
 
     if largest > LOSS_TOLERANCE:
@@ -51,9 +54,9 @@ def main() -> int:
     return 1 if largest > LOSS_TOLERANCE or wrong else 0
 
 
-def train_side_by_side(device: str, module: ModuleType, size: Size, steps: int) -> float:
-    """Train the same model on the CPU and on the device and print the losses. Returns their largest difference."""
-    runs = [Training(place, size, SEED) for place in ("cpu", device)]
+def train_side_by_side(runs: list[Training], module: ModuleType, steps: int) -> float:
+    """Train on the CPU and on the device in turns and print the losses. Returns their largest difference."""
+    device = runs[1].device
     parameters = sum(parameter.numel() for parameter in runs[0].model.parameters())
     print(f"\nTraining a transformer with {parameters:,} parameters for {steps} steps (AdamW, float32)\n")
     print(f"{'step':>4}  {'loss on cpu':>12}  {'loss on ' + device:>14}  {'difference':>10}")
@@ -69,11 +72,8 @@ def train_side_by_side(device: str, module: ModuleType, size: Size, steps: int) 
         differences.append(abs(losses[0] - losses[1]))
         print(f"{step:>4}  {losses[0]:>12.6f}  {losses[1]:>14.6f}  {differences[-1]:>10.1e}", flush=True)
     print(f"\nLargest difference {max(differences):.1e}; {seconds[0]:.1f} s on cpu, {seconds[1]:.1f} s on {device}.")
-    print(f"The model on {device} goes on: {sample(runs[1].model, size, device, 'Alice was ', 60)!r}")
     fell_back = module.fallback_stats()
-
-    print_operators(count_operators(runs[1].step, device, module), device)
-    print(f"\nFallbacks in all {steps} steps and the sample: {sum(count.count for count in fell_back)} calls")
+    print(f"\nCalls that fell back in {steps} steps: {sum(count.count for count in fell_back)}")
     for count in fell_back:
         print(f"  {count.count:>6}  {count.op}  ({count.kind})")
     return max(differences)
@@ -93,7 +93,7 @@ def print_operators(counts: OperatorCounts, device: str) -> None:
             print(f"  {count:>6}  {name}")
 
 
-def print_memory(device: str, module: ModuleType) -> None:
+def print_memory(module: ModuleType) -> None:
     """Print the allocator's statistics."""
     free, total = module.mem_get_info()
     print(f"\nMemory: {free / 2**20:,.0f} MiB of {total / 2**20:,.0f} MiB are free\n")
@@ -101,12 +101,12 @@ def print_memory(device: str, module: ModuleType) -> None:
 
 
 def run_tileops(device: str) -> list[str]:
-    """Run TileOPs' norms on tensors of the device and compare with torch on the CPU. Returns the names of wrong ones."""
+    """Run TileOPs' norms on tensors of the device and compare with torch on the CPU. Returns the wrong ones' names."""
     import tileops
     from tileops.norm import LayerNormFwdOp, RMSNormFwdOp
 
     shape, eps = (256,), 1e-5
-    x, weight, bias = torch.randn(64, *shape), torch.randn(shape), torch.randn(shape)
+    x, weight, bias = (torch.randn(sizes, dtype=torch.float16) for sizes in ((64, *shape), shape, shape))
     cases = [
         (RMSNormFwdOp(shape, eps=eps), (x, weight), F.rms_norm(x, shape, weight, eps)),
         (LayerNormFwdOp(shape, eps=eps), (x, weight, bias), F.layer_norm(x, shape, weight, bias, eps)),
@@ -117,9 +117,12 @@ def run_tileops(device: str) -> list[str]:
         name = type(op).__name__
         found = op(*(tensor.to(device) for tensor in tensors))
         difference = (found.cpu() - expected).abs().max().item()
-        right = found.device.type == device and op.serving_target == device and difference < 1e-5
-        print(f"  {name:<16} {tuple(found.shape)} on {found.device}, target {op.serving_target}, difference {difference:.1e}")
-        if not right:
+        print(
+            f"  {name:<14}  {tuple(found.shape)} {found.dtype} on {found.device}, target {op.serving_target}, "
+            f"largest difference {difference:.1e}"
+        )
+        equal = torch.allclose(found.cpu(), expected, rtol=2e-3, atol=2e-3)
+        if found.device.type != device or op.serving_target != device or not equal:
             wrong.append(name)
     if failures := tileops.load_failures():
         print(f"  backends that could not be loaded: {', '.join(failures)}")

@@ -896,6 +896,18 @@ def test_values(case: Case, dtype: torch.dtype) -> None:
 
 
 @every_dtype
+def test_listed_dtypes_run_natively(case: Case, dtype: torch.dtype) -> None:
+    tensors = {
+        name: to_device(random_tensor((5,), tensor_dtype(case, name, dtype), seed))
+        for seed, name in enumerate(case.tensors)
+    }
+    values = {**tensors, **first_scalars(case, dtype)}
+    torch.acme.reset_fallback_stats()
+    call(case.name, case, values)
+    assert torch.acme.fallback_stats() == []
+
+
+@every_dtype
 def test_edge_values(case: Case, dtype: torch.dtype) -> None:
     tensors = special_tensors(case, dtype)
     for scalars in scalar_choices(case, dtype):
