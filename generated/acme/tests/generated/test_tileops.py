@@ -6,16 +6,21 @@
 
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 import torch
 
 import torch_acme  # noqa: F401
 
-pytest.importorskip("tileops", reason="TileOPs is not installed: pip install 'tileops>=0.1,<0.2'")
-pytest.importorskip(
-    "tileops_acme", reason="not installed: pip install --no-build-isolation -e ./tileops_acme"
-)
+for distribution, install in (
+    ("tileops", "pip install 'tileops>=0.1,<0.2'"),
+    ("tileops_acme", "pip install --no-build-isolation -e ./tileops_acme"),
+):
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        pytest.skip(f"{distribution} is not installed: {install}", allow_module_level=True)
 
 from tileops.manifest import entry_plan, instantiate, load_adts, load_manifest  # noqa: E402
 from tileops.manifest._registry import op_class  # noqa: E402
@@ -107,7 +112,7 @@ def calls():
                     )
 
 
-@pytest.mark.parametrize(("op", "plan", "row", "case"), calls())
+@pytest.mark.parametrize(("op", "plan", "row", "case"), list(calls()))
 def test_op_equals_reference(op, plan, row, case):
     torch.manual_seed(0)
     call = instantiate(plan, row, case)

@@ -87,7 +87,7 @@ def build_rms_norm_fwd(
         return torch.ops.acme.rms_norm(
             x.flatten(-len(normalized_shape)),
             None if weight is None else weight.flatten(),
-            torch.finfo(x.dtype).eps if eps is None else eps,
+            torch.finfo(torch.float32).eps if eps is None else eps,
         ).view_as(x)
 
     return kernel

@@ -6,7 +6,8 @@
 
 import torch
 
-from . import _utils, amp, memory, random, streams
+from . import _utils as _utils  # torch.load asks it for the index of a location.
+from . import amp, memory, random, streams
 from .amp import get_amp_supported_dtype, is_bf16_supported
 from .device import (
     DeviceProperties,
@@ -20,9 +21,9 @@ from .device import (
     synchronize,
 )
 from .fallback import FallbackCount, fallback_stats, reset_fallback_stats
+from .initialization import _is_in_bad_fork as _is_in_bad_fork  # torch calls these two.
+from .initialization import _lazy_init as _lazy_init
 from .initialization import (
-    _is_in_bad_fork,
-    _lazy_init,
     device_count,
     init,
     is_available,

@@ -48,7 +48,9 @@ void cpu_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   call_on_host(op, stack, memory);
 }
 
-void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) { reference(op, stack); }
+void fallback(const c10::OperatorHandle& op, [[maybe_unused]] torch::jit::Stack* stack) {
+  reference(op, stack);
+}
 
 void register_backend_fallback() {
   static std::mutex mutex;
