@@ -20,6 +20,7 @@ RUNTIME_KERNELS = frozenset(
         "view_as_complex",
         "_copy_from",
         "_copy_from_and_resize",
+        "_to_copy",
         "_local_scalar_dense",
         "fill_.Scalar",
         "fill_.Tensor",

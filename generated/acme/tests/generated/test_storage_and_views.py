@@ -75,7 +75,7 @@ def test_copy_between_overlapping_views():
 
 
 def test_c3_non_blocking_and_pageable():
-    for value in range(20):
+    for value in range(200):
         host = torch.full((1000,), float(value))
         x = host.to(DEVICE, non_blocking=True)
         host.fill_(-1)

@@ -29,6 +29,7 @@ SERVED = {
     "_softmax_backward_data": "library",
     "_softmax_backward_data.out": "library",
     "_thnn_fused_lstm_cell": "user",
+    "_to_copy": "runtime",
     "abs": "expr",
     "abs.out": "expr",
     "abs_": "expr",

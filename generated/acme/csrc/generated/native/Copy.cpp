@@ -4,6 +4,7 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
+#include <ATen/ops/_to_copy_native.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
@@ -175,6 +176,18 @@ at::Tensor _copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_bl
 at::Tensor _copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
   dst.resize_(self.sizes());
   return _copy_from(self, dst, /*non_blocking=*/false);
+}
+
+// torch makes the result of a non-blocking copy to the CPU in pinned memory, which the stream would
+// still be filling when the caller, who knows nothing of that, reads it. A copy into pinned memory
+// of the caller's own does not come through here and stays asynchronous.
+at::Tensor _to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                    std::optional<at::Layout> layout, std::optional<at::Device> device,
+                    std::optional<bool> pin_memory, bool non_blocking,
+                    std::optional<at::MemoryFormat> memory_format) {
+  const bool to_host = device.has_value() && device->is_cpu();
+  return at::native::_to_copy(self, dtype, layout, device, pin_memory, non_blocking && !to_host,
+                              memory_format);
 }
 
 at::Scalar _local_scalar_dense(const at::Tensor& self) {

@@ -61,6 +61,10 @@ at::Tensor view_as_complex(const at::Tensor& self);
 
 at::Tensor _copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking);
 at::Tensor _copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst);
+at::Tensor _to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                    std::optional<at::Layout> layout, std::optional<at::Device> device,
+                    std::optional<bool> pin_memory, bool non_blocking,
+                    std::optional<at::MemoryFormat> memory_format);
 at::Scalar _local_scalar_dense(const at::Tensor& self);
 at::Tensor& fill__Scalar(at::Tensor& self, const at::Scalar& value);
 at::Tensor& fill__Tensor(at::Tensor& self, const at::Tensor& value);

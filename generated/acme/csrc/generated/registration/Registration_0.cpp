@@ -21,6 +21,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
       static_cast<std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
           const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
           const std::optional<at::Tensor>&)>(&ops::_thnn_fused_lstm_cell));
+  m.impl(
+      "_to_copy",
+      static_cast<at::Tensor (*)(const at::Tensor&, ::std::optional<at::ScalarType>,
+                                 ::std::optional<at::Layout>, ::std::optional<at::Device>,
+                                 ::std::optional<bool>, bool, ::std::optional<at::MemoryFormat>)>(
+          &native::_to_copy));
   m.impl("abs", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::abs));
   m.impl("abs_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::abs_));
   m.impl("acos.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::acos_out));
