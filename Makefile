@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 NAME ?= acme
 
-.PHONY: demo test lint setup clean
+.PHONY: demo test lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -36,6 +36,12 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check acmegen tests examples
 	$(BIN)/mypy
+
+# The committed output, from nothing: once files too. The build's folder is kept.
+generated: setup
+	find generated/acme -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+	$(BIN)/acmegen schema
+	$(BIN)/acmegen regen generated/acme --manifests manifests/acme
 
 clean:
 	rm -rf build $(VENV)

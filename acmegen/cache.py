@@ -33,7 +33,7 @@ def write(kind: str, key: str, text: str) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
-            os.replace(name, folder / key)
+            Path(name).replace(folder / key)
         except OSError:
             with suppress(OSError):
-                os.unlink(name)
+                Path(name).unlink()

@@ -86,6 +86,3 @@ def create_project(name: str, project: Path) -> tuple[Action, ...]:
     actions = tuple(sorted(created, key=lambda action: action.path))
     publish(project, actions, generation.lock_text)
     return actions
-
-
-

@@ -18,10 +18,10 @@ from types import ModuleType
 # torch's execution trace announces itself on stderr, unless only errors are wanted.
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
-import torch  # noqa: E402
-from character_model import Size, Training, sample  # noqa: E402
-from operator_counts import OperatorCounts, count_operators  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import torch
+from character_model import Size, Training, sample
+from operator_counts import OperatorCounts, count_operators
+from torch.nn import functional as F
 
 SEED = 20
 LOSS_TOLERANCE = 1e-3

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverFunction, DriverPlan, LibraryPlan, TorchPlan
 from acmegen.manifest.driver_roles import HOST_ACCESS, OPTIONAL, REQUIRED
+from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverFunction, DriverPlan, LibraryPlan, TorchPlan
 from acmegen.plan.names import derive_names
 from acmegen.plan.ops import OpsPlan
 from acmegen.plan.plan import Plan
@@ -17,7 +17,12 @@ def sample_plan(device: str = "acme") -> Plan:
     preset = Path(__file__).parent.parent / "manifests" / "presets" / "simulator.yaml"
     binding = yaml.safe_load(preset.read_text())
     driver, library = binding["driver"], binding["library"]
-    types = dict(status=driver["status"]["type"], stream=driver["stream"], event=driver["event"], kind=driver["memcpy_kind"]["type"])
+    types = {
+        "status": driver["status"]["type"],
+        "stream": driver["stream"],
+        "event": driver["event"],
+        "kind": driver["memcpy_kind"]["type"],
+    }
     functions = {
         role: DriverFunction(role, symbol, {**REQUIRED, **OPTIONAL}[role].format(**types), f"driver.functions.{role}")
         for role, symbol in driver["functions"].items()
@@ -26,20 +31,38 @@ def sample_plan(device: str = "acme") -> Plan:
     return Plan(
         names=derive_names(device),
         backend=BackendPlan(
-            description="A simulated accelerator.", license="Apache-2.0", torch_range=">=2.9,<2.15", max_devices=16,
-            stream_pool_size=32, stream_priorities=(0, -1), fallback_policy="reference", autocast_default="at::kBFloat16",
+            description="A simulated accelerator.",
+            license="Apache-2.0",
+            torch_range=">=2.9,<2.15",
+            max_devices=16,
+            stream_pool_size=32,
+            stream_priorities=(0, -1),
+            fallback_policy="reference",
+            autocast_default="at::kBFloat16",
             autocast_dtypes=("bfloat16", "float16"),
-            supported_dtypes=("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexFloat", "ComplexDouble", "Bool", "BFloat16"),
+            supported_dtypes=(
+                *("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"),
+                *("ComplexFloat", "ComplexDouble", "Bool", "BFloat16"),
+            ),
         ),
         driver=DriverPlan(
-            simulator=True, headers=tuple(driver["headers"]), link=tuple(driver["link"]), status_type=types["status"],
-            status_success=driver["status"]["success"], status_not_ready=driver["status"]["not_ready"],
-            status_out_of_memory=driver["status"]["out_of_memory"], status_message=driver["status"]["message"],
-            stream_type=types["stream"], event_type=types["event"], memcpy_kind_type=types["kind"],
+            simulator=True,
+            headers=tuple(driver["headers"]),
+            link=tuple(driver["link"]),
+            status_type=types["status"],
+            status_success=driver["status"]["success"],
+            status_not_ready=driver["status"]["not_ready"],
+            status_out_of_memory=driver["status"]["out_of_memory"],
+            status_message=driver["status"]["message"],
+            stream_type=types["stream"],
+            event_type=types["event"],
+            memcpy_kind_type=types["kind"],
             memcpy_host_to_device=driver["memcpy_kind"]["host_to_device"],
             memcpy_device_to_host=driver["memcpy_kind"]["device_to_host"],
             memcpy_device_to_device=driver["memcpy_kind"]["device_to_device"],
-            event_disable_timing=driver["event_disable_timing"], functions=functions, host_access=HOST_ACCESS <= functions.keys(),
+            event_disable_timing=driver["event_disable_timing"],
+            functions=functions,
+            host_access=functions.keys() >= HOST_ACCESS,
         ),
         library=LibraryPlan(tuple(library["headers"]), tuple(library["link"]), library["dtype"], library["dtypes"]),
         allocator=AllocatorPlan(device_kind="direct", alignment=512, host_kind="caching"),

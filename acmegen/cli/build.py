@@ -1,4 +1,4 @@
-"""`acmegen build` and `acmegen test`: the plain commands of a generated project, with torch's autoload off in the build."""
+"""`acmegen build` and `acmegen test`: the plain commands of a generated project."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ def _run(command: Sequence[str], folder: Path, **environment: str) -> None:
 @click.command()
 @project_argument
 def build(project: Path) -> None:
-    """Build PROJECT and install it, editable, into this Python's environment."""
-    pip = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "-v", "-e", "."]
+    """Build PROJECT and install it and its TileOPs side, editable, into this Python's environment."""
+    pip = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps"]
     # A stale install of the same backend must not be loaded into the build (pytorch#158555).
-    _run(pip, project, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    _run([*pip, "-v", "-e", "."], project, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    for side in sorted(project.glob("tileops_*/pyproject.toml")):
+        _run([*pip, "-q", "-e", str(side.parent.relative_to(project))], project, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

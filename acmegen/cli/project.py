@@ -8,9 +8,7 @@ import click
 
 from acmegen.output.lock import LOCK_NAME, read_lock
 
-project_argument = click.argument(
-    "project", type=click.Path(file_okay=False, path_type=Path), default=Path()
-)
+project_argument = click.argument("project", type=click.Path(file_okay=False, path_type=Path), default=Path())
 manifests_option = click.option(
     "--manifests",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

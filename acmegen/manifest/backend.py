@@ -86,19 +86,19 @@ class BackendManifest(Model):
 
     manifest: Literal["backend/v1"] = Field(description="The kind and version of this file.")
     name: DeviceName = Field(
-        description="The device string, `acme` in `torch.device('acme')`: lower-case letters and single underscores.",
-        examples=["acme"],
+        description="The device string that `torch.device` takes: lower-case letters and single underscores.",
+        examples=["my_device"],
     )
     description: Line = Field(
         default="A PyTorch backend.", description="One line about the device, for package metadata."
     )
     python_package: PackageName | None = Field(
-        default=None, description="The Python package; by default `torch_` and the name.", examples=["torch_acme"]
+        default=None, description="The Python package; by default `torch_` and the name.", examples=["torch_my_device"]
     )
     cpp_namespace: NamespaceName | None = Field(
         default=None,
         description="The C++ namespace, and that of operators of your own; by default the name.",
-        examples=["acme"],
+        examples=["my_device"],
     )
     license: Annotated[str, AfterValidator(_license)] = Field(
         default="Apache-2.0", description="An SPDX expression, printed into each generated file.", examples=["MIT"]

@@ -192,7 +192,7 @@ Header = Annotated[
         "the name of a header, relative and with forward slashes",
     ),
 ]
-"""A header as an #include names it: `acme_runtime_api.h`, `acme/runtime.h`."""
+"""A header as an #include names it: `vendor_runtime_api.h`, `acme/runtime.h`."""
 
 LinkLibrary = Annotated[
     str,

@@ -26,7 +26,7 @@ class TileOpsKernel(Model):
         default=None,
         description="A Python expression of the op's inputs and params, which may call `torch` and `math`: an operator "
         "of this backend, or any of torch's functions.",
-        examples=["torch.ops.acme.rms_norm(x, weight, eps)", "torch.nn.functional.silu(input, inplace=inplace)"],
+        examples=["torch.ops.my_device.rms_norm(x, weight, eps)", "torch.nn.functional.silu(input, inplace=inplace)"],
     )
     python: PythonFunction | None = Field(
         default=None, description="A builder of yours, `module:function`.", examples=["my_kernels.norm:build_rms_norm"]

@@ -95,5 +95,5 @@ def compare(tree: Tree, lock: Lock | None, project: Path, force: bool = False) -
         if force or digest(disk) == entry.sha256:
             actions.append(Action(ActionKind.REMOVE, path, reason="no manifest asks for it any more"))
         else:
-            actions.append(Action(ActionKind.REFUSE, path, reason="no manifest asks for it any more, but it was edited"))
+            actions.append(Action(ActionKind.REFUSE, path, reason="edited, and no manifest asks for it any more"))
     return tuple(sorted(actions, key=lambda action: action.path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -41,12 +40,12 @@ def publish(project: Path, actions: Sequence[Action], lock_text: str) -> None:
             if path != LOCK_NAME:
                 target = project / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(source, target)
+                source.replace(target)
         for action in actions:
             if action.kind is ActionKind.REMOVE:
                 _remove(project, action.path)
         if LOCK_NAME in staged:
-            os.replace(staged[LOCK_NAME], lock)
+            staged[LOCK_NAME].replace(lock)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

@@ -104,7 +104,7 @@ def _kernel(
         builder = (module, function)
     elif entry.kernel.reference:
         expression = reference
-    known = frozenset({value.name for value in (*fact.inputs, *fact.parameters)})
+    known = frozenset(_names(fact))
     places: list[tuple[str, Span | None]] = [(reference, project.span(TILEOPS, "ops", key, "reference"))]
     if expression is not None and expression != reference:
         places.append((expression, project.span(TILEOPS, "ops", key, "kernel", "expression")))
@@ -128,9 +128,7 @@ def _check_expression(key: str, text: str, known: frozenset[str], span: Span | N
     try:
         names = unknown_names(text, known)
     except SyntaxError as error:
-        return [
-            Diagnostic(codes.TILEOPS_EXPRESSION, f"`{key}`: the expression is not Python: {error.msg}", span)
-        ]
+        return [Diagnostic(codes.TILEOPS_EXPRESSION, f"`{key}`: the expression is not Python: {error.msg}", span)]
     return [
         Diagnostic(
             codes.TILEOPS_EXPRESSION,
@@ -147,5 +145,10 @@ def _call_of_reference(fact: TileOpsOp) -> str | None:
     """The call of the op's reference: its first input by position, the rest by name, as torch's functions take them."""
     if not fact.reference.startswith("torch.") or not fact.inputs:
         return None
-    first, *rest = (*fact.inputs, *fact.parameters)
-    return f"{fact.reference}({', '.join([first.name, *(f'{value.name}={value.name}' for value in rest)])})"
+    first, *rest = _names(fact)
+    return f"{fact.reference}({', '.join([first, *(f'{name}={name}' for name in rest)])})"
+
+
+def _names(fact: TileOpsOp) -> list[str]:
+    """The op's inputs, then its params."""
+    return [value.name for value in fact.inputs] + [value.name for value in fact.parameters]

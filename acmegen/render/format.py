@@ -79,7 +79,7 @@ def _format_python(texts: Mapping[str, str]) -> dict[str, str]:
     for path, text in texts.items():
         try:
             formatted[path] = black.format_str(text, mode=mode)
-        except black.InvalidInput as error:
+        except ValueError as error:
             raise ValueError(f"{path}: the template does not give Python: {error}") from None
     return formatted
 

@@ -29,7 +29,7 @@ class Rule:
         owner: of the files.
         manifest: the manifest that they come from, named in their header.
         when: whether they are rendered at all; None means always.
-        each: the name of a loop variable and its values, for a file per value; the name may stand in braces in the path.
+        each: a loop variable and its values, for a file per value; its name may stand in braces in the path.
         last: whether they are rendered after all others and see their paths, as `paths`.
     """
 
@@ -47,9 +47,7 @@ RULES: tuple[Rule, ...] = (
     Rule("CMakeLists.txt.jinja", owner=Owner.ONCE),
     Rule("README.md.jinja", owner=Owner.ONCE),
     Rule(".gitignore.jinja", owner=Owner.ONCE),
-    Rule(
-        "csrc/kernels/fallback.cpp.jinja", owner=Owner.ONCE, when=lambda plan: plan.backend.fallback_policy == "user"
-    ),
+    Rule("csrc/kernels/fallback.cpp.jinja", owner=Owner.ONCE, when=lambda plan: plan.backend.fallback_policy == "user"),
     Rule(
         "tests/generated/test_fallback.py.jinja",
         when=lambda plan: plan.backend.fallback_policy in ("reference", "cpu"),

@@ -34,5 +34,6 @@ def starter_manifests(device: str, schemas: str = "schema") -> dict[str, str]:
     texts = {}
     for template in sorted(root.rglob("*" + _SUFFIX)):
         path = template.relative_to(root).as_posix()
-        texts[path.removesuffix(_SUFFIX)] = environment().get_template(f"manifests/{path}").render(names=names, schemas=schemas)
+        text = environment().get_template(f"manifests/{path}").render(names=names, schemas=schemas)
+        texts[path.removesuffix(_SUFFIX)] = text
     return texts

@@ -35,7 +35,7 @@ def test_another_name_leaves_no_acme_behind(new_project: Callable[[str], Path]) 
 
 
 def test_another_name_differs_in_nothing_but_the_name(new_project: Callable[[str], Path]) -> None:
-    """The names have equal lengths, so even the line breaks agree: what builds and passes for one does for the other."""
+    """The names are equally long, so even line breaks agree: what builds and passes for one does for the other."""
 
     def renamed(text: str) -> str:
         for old, new in (("nova", "acme"), ("Nova", "Acme"), ("NOVA", "ACME")):
@@ -46,7 +46,7 @@ def test_another_name_differs_in_nothing_but_the_name(new_project: Callable[[str
     acme = {path: data.decode() for path, data in contents(new_project("acme")).items()}
     del nova["acmegen.lock"], acme["acmegen.lock"]
     assert nova.keys() == acme.keys()
-    # Shards are chosen by a hash of the op's name, and a custom op's holds the namespace: those files may differ in order.
+    # A custom op's name holds the namespace, so entries that are sorted by name may stand in another order.
     different = [path for path in acme if sorted(nova[path].splitlines()) != sorted(acme[path].splitlines())]
     assert different == []
 
@@ -75,7 +75,9 @@ def test_every_owned_source_says_that_it_is_generated(new_project: Callable[[str
             assert "SPDX-License-Identifier: Apache-2.0" in third, path
 
 
-@pytest.mark.parametrize("name", ["my-dev", "Acme", "acme2", "class", "meta", "xla", "cuda", "nn", "float", "", "../up"])
+@pytest.mark.parametrize(
+    "name", ["my-dev", "Acme", "acme2", "class", "meta", "xla", "cuda", "nn", "float", "", "../up"]
+)
 def test_b12_invalid_names_are_refused(acmegen: Acmegen, tmp_path: Path, name: str) -> None:
     result = acmegen("new-backend", "--dir", "target", "--", name, cwd=tmp_path)
     assert result.returncode in (1, 2)

@@ -8,6 +8,7 @@ import pytest
 
 from acmegen.diagnostics import DiagnosticError, format_text
 from acmegen.facts.headers import VirtualMethod
+from acmegen.manifest.driver_roles import REQUIRED
 from acmegen.manifest.load import Project, load_project
 from acmegen.plan.device import DriverFunction
 from acmegen.plan.device_lowering import (
@@ -19,7 +20,6 @@ from acmegen.plan.device_lowering import (
     lower_names,
     lower_torch,
 )
-from acmegen.manifest.driver_roles import REQUIRED
 from tests.sample_plan import sample_plan
 
 VENDOR = """
