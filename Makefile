@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 NAME ?= acme
 
-.PHONY: demo test lint setup generated clean
+.PHONY: demo test test-nova lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -31,6 +31,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+# A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
+test-nova: setup
+	$(BIN)/python -m pytest tests/backend --backend nova
 
 lint: setup
 	$(BIN)/ruff check .

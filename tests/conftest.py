@@ -14,6 +14,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 Acmegen = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--backend", default="acme", help="the backend that tests/backend builds; acme is the flagship")
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The checkout."""

@@ -1,0 +1,98 @@
+"""The flagship, built as its README says: its own tests pass, and the demo trains on it.
+
+`pytest --backend nova` makes, builds and tests a new project of that name instead, which takes the flagship's place in this
+environment until the next run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import Acmegen
+
+BUILD_LIMIT = 1800
+TEST_LIMIT = 1800
+
+
+def run(*command: object, cwd: Path, limit: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=limit,
+    )
+
+
+@pytest.fixture(scope="session")
+def backend(
+    request: pytest.FixtureRequest, repository: Path, new_project: Callable[[str], Path], acmegen: Acmegen
+) -> tuple[str, Path]:
+    """The device's name and its project, built and installed here by `acmegen build`, once a session."""
+    name: str = request.config.getoption("--backend")
+    project = repository / "generated" / "acme" if name == "acme" else new_project(name)
+    result = run("-m", "acmegen", "build", project, cwd=repository, limit=BUILD_LIMIT)
+    assert result.returncode == 0, result.stdout[-8000:]
+    return name, project
+
+
+@pytest.mark.timeout(BUILD_LIMIT + TEST_LIMIT)
+def test_generated_tests_pass(backend: tuple[str, Path], tmp_path: Path) -> None:
+    _, project = backend
+    report = tmp_path / "report.xml"
+    result = run("-m", "pytest", "-q", f"--junitxml={report}", cwd=project, limit=TEST_LIMIT)
+    assert result.returncode == 0, result.stdout[-8000:]
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    assert [skip.get("message") for case in cases for skip in case.iter("skipped")] == []
+    # Every kind of test took part: a collection that silently shrinks is a failure too.
+    modules = {case.get("classname", "").rsplit(".", 1)[-1] for case in cases}
+    assert modules == {path.stem for path in (project / "tests" / "generated").glob("test_*.py")}
+    print(f"\n{len(cases)} generated tests")
+
+
+def test_demo_trains_as_on_the_cpu(backend: tuple[str, Path], repository: Path) -> None:
+    name, _ = backend
+    result = run("examples/demo.py", "--device", name, cwd=repository, limit=600)
+    assert result.returncode == 0, result.stdout[-8000:]
+    for expected in (
+        "loss on cpu",
+        f"loss on {name}",
+        "Largest difference",
+        "Memory",
+        "RMSNormFwdOp",
+        "LayerNormFwdOp",
+    ):
+        assert expected in result.stdout
+    assert f"target {name}" in result.stdout
+
+
+def test_second_build_has_nothing_to_do(backend: tuple[str, Path], acmegen: Acmegen) -> None:
+    _, project = backend
+    assert acmegen("regen", project).returncode == 0
+    (build,) = (project / "build").glob("cp*")
+    result = run("-m", "ninja", "-C", build, "-n", cwd=project, limit=120)
+    assert "no work to do" in result.stdout, result.stdout[-2000:]
+
+
+def test_c_extension_and_library_are_loaded_without_acmegen(backend: tuple[str, Path], tmp_path: Path) -> None:
+    """No generated file needs acmegen at run time."""
+    name, _ = backend
+    program = (
+        "import sys\n"
+        "sys.modules['acmegen'] = None\n"
+        f"import torch\n"
+        f"x = torch.arange(6, device={name!r}).reshape(2, 3)\n"
+        "assert (x * 2).sum().item() == 30\n"
+        "print('ran')\n"
+    )
+    result = run("-c", program, cwd=tmp_path, limit=120)
+    assert result.stdout.strip() == "ran"
