@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acmegen import __version__
+from acmegen.diagnostics import DiagnosticError
 from acmegen.facts import load_facts
-from acmegen.manifest.load import load_project
+from acmegen.manifest.load import TILEOPS, load_project
 from acmegen.manifest.schema import schemas
 from acmegen.output.compare import Action, ActionKind, compare
 from acmegen.output.lock import Lock, LockedFile, digest, dump_lock, read_lock
@@ -49,7 +50,7 @@ def generate(manifests: Path, project: Path) -> Generation:
     tree = render(plan)
     lock = Lock(
         acmegen=__version__,
-        manifests=Path(os.path.relpath(manifests, project)).as_posix(),
+        manifests=_relative(manifests, project),
         sources=loaded.digests,
         facts=facts.digests,
         formatters=formatter_versions(),
@@ -60,27 +61,40 @@ def generate(manifests: Path, project: Path) -> Generation:
     return Generation(tree, lock)
 
 
+def _relative(folder: Path, project: Path) -> str:
+    """The way from `project` to `folder` as the file system goes it, through the links above either of them."""
+    absolute = folder.absolute()
+    return Path(os.path.relpath(absolute.parent.resolve() / absolute.name, project.resolve())).as_posix()
+
+
 def plan_changes(generation: Generation, project: Path, force: bool = False) -> tuple[Action, ...]:
     """What has to change in `project`: the tree against the lock and the disk."""
     return compare(generation.tree, read_lock(project), project, force)
 
 
-def create_project(name: str, project: Path) -> tuple[Action, ...]:
+def create_project(name: str, project: Path, tileops: bool = True) -> tuple[Action, ...]:
     """Write a new project for the device `name` into the empty folder `project`; return what was created.
+
+    Without `tileops` it is no target of TileOPs, and TileOPs need not be installed.
 
     The starter manifests are loaded from a folder of their own first, so that nothing is written when they do not fit.
 
     Raises:
         DiagnosticError: the name cannot be a device's, or the starter manifests do not fit what is installed.
     """
-    manifests = starter_manifests(name) | {f"schema/{file}": text for file, text in schemas().items()}
+    starter = {path: text for path, text in starter_manifests(name).items() if tileops or path != TILEOPS}
+    manifests = starter | {f"schema/{file}": text for file, text in schemas().items()}
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / name
         for path, text in manifests.items():
             target = staged / "manifests" / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="\n")
-        generation = generate(staged / "manifests", staged)
+        try:
+            generation = generate(staged / "manifests", staged)
+        except DiagnosticError as error:
+            # The manifests that it speaks of were never written.
+            raise DiagnosticError(replace(diagnostic, span=None) for diagnostic in error.diagnostics) from error
     created = [Action(ActionKind.CREATE, f"manifests/{path}", text) for path, text in manifests.items()]
     created += compare(generation.tree, None, project)
     actions = tuple(sorted(created, key=lambda action: action.path))

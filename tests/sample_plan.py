@@ -66,7 +66,7 @@ def sample_plan(device: str = "acme") -> Plan:
         ),
         library=LibraryPlan(tuple(library["headers"]), tuple(library["link"]), library["dtype"], library["dtypes"]),
         allocator=AllocatorPlan(device_kind="direct", alignment=512, host_kind="caching"),
-        torch=TorchPlan("2.13.0", every, every, every, every, every),
+        torch=TorchPlan("2.13.0", every, every, every, every, every, {}),
         ops=OpsPlan(),
         tileops=None,
     )

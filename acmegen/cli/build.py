@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,16 +16,24 @@ from acmegen.cli.project import project_argument
 
 def _run(command: Sequence[str], folder: Path, **environment: str) -> None:
     """Run `command` in `folder`, its output on ours; a failure ends this process with the same exit code."""
-    click.echo(f"$ {' '.join(command)}", err=True)
+    click.echo(f"$ {shlex.join(command)}", err=True)
     code = subprocess.run(command, cwd=folder, env={**os.environ, **environment}).returncode
     if code != 0:
         sys.exit(code)
+
+
+def _check_project(project: Path) -> None:
+    if not (project / "pyproject.toml").is_file():
+        raise click.UsageError(
+            f"{project} is not a project: it has no pyproject.toml; see `acmegen new-backend --help`"
+        )
 
 
 @click.command()
 @project_argument
 def build(project: Path) -> None:
     """Build PROJECT and install it and its TileOPs side, editable, into this Python's environment."""
+    _check_project(project)
     pip = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps"]
     # A stale install of the same backend must not be loaded into the build (pytorch#158555).
     _run([*pip, "-v", "-e", "."], project, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
@@ -32,9 +41,12 @@ def build(project: Path) -> None:
         _run([*pip, "-q", "-e", str(side.parent.relative_to(project))], project, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@project_argument
-@click.argument("pytest_arguments", nargs=-1, type=click.UNPROCESSED)
-def test(project: Path, pytest_arguments: Sequence[str]) -> None:
-    """Run the generated tests of PROJECT; PYTEST_ARGUMENTS go to pytest."""
-    _run([sys.executable, "-m", "pytest", *pytest_arguments], project)
+@click.command(context_settings={"ignore_unknown_options": True}, options_metavar="")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PROJECT] [PYTEST_ARGUMENTS]...")
+def test(arguments: Sequence[str]) -> None:
+    """Run the generated tests of PROJECT (default: this folder); everything behind it goes to pytest."""
+    project = Path()
+    if arguments and not arguments[0].startswith("-"):
+        project, arguments = Path(arguments[0]), arguments[1:]
+    _check_project(project)
+    _run([sys.executable, "-m", "pytest", *arguments], project)

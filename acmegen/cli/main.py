@@ -1,8 +1,12 @@
-"""The `acmegen` command group, and the one place where diagnostics become text and exit codes."""
+"""The `acmegen` command group, and the one place where errors become text and exit codes."""
 
 from __future__ import annotations
 
+import gc
+import io
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -10,10 +14,11 @@ import click
 from acmegen import __version__
 from acmegen.cli.build import build, test
 from acmegen.cli.check import check
+from acmegen.cli.explain import explain
 from acmegen.cli.new_backend import new_backend
 from acmegen.cli.regen import regen
 from acmegen.cli.schema import schema
-from acmegen.diagnostics import DiagnosticError, format_text
+from acmegen.diagnostics import CANNOT_RUN, DiagnosticError, format_text
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -22,7 +27,7 @@ def group() -> None:
     """Generate a PyTorch backend for a new accelerator from YAML manifests."""
 
 
-for command in (new_backend, regen, check, build, test, schema):
+for command in (new_backend, regen, check, build, test, schema, explain):
     group.add_command(command)
 
 
@@ -31,12 +36,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Exit codes: 0 done; 1 the manifests or the tree have findings, or a build or test failed; 2 the command cannot run.
     """
+    # A run is short, and what it builds lives to its end: looking for garbage would cost a tenth of the time.
+    gc.disable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a path need not be text in the terminal's encoding
     try:
         group.main(args=arguments, prog_name="acmegen", standalone_mode=True)
     except DiagnosticError as error:
         for diagnostic in error.diagnostics:
             click.echo(format_text(diagnostic), err=True)
-        sys.exit(1)
+        sys.exit(2 if CANNOT_RUN.issuperset(diagnostic.code for diagnostic in error.diagnostics) else 1)
     except OSError as error:
         click.echo(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""), err=True)
+        sys.exit(2)
+    except Exception as error:
+        if os.environ.get("ACMEGEN_TRACEBACK"):
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        click.echo(
+            f"error: this is a fault of acmegen, not yours: {type(error).__name__}: {error}\n"
+            f"  at {place.filename}:{place.lineno}; ACMEGEN_TRACEBACK=1 shows the way there",
+            err=True,
+        )
         sys.exit(2)

@@ -22,6 +22,8 @@ def manifests_folder(project: Path, chosen: Path | None) -> Path:
     Raises:
         click.UsageError: there is none.
     """
+    if project.is_symlink() and not project.is_dir():
+        raise click.UsageError(f"{project} is a symbolic link that leads nowhere")
     if chosen is not None:
         return chosen
     lock = read_lock(project)

@@ -60,6 +60,9 @@ TILEOPS_NO_REFERENCE = "ACME304"
 TILEOPS_EXPRESSION = "ACME305"
 LOCK_UNREADABLE = "ACME400"
 
+CANNOT_RUN = frozenset({TORCH_MISSING, TORCH_INCOMPLETE, TILEOPS_UNREADABLE, TILEOPS_MISSING})
+"""The codes that say nothing about a project: something that acmegen needs is not installed."""
+
 
 @dataclass(frozen=True)
 class Explanation:

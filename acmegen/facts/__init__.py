@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from acmegen.facts.headers import VirtualMethod, methods_digest, virtual_methods
+from acmegen.facts.headers import VirtualMethod, host_statistics, methods_digest, virtual_methods
 from acmegen.facts.operators import Operators, load_operators, operators_digest
 from acmegen.facts.tileops import TileOpsInstall, find_tileops
 from acmegen.facts.torch_install import TorchInstall, find_torch
@@ -20,6 +20,7 @@ class Facts:
         torch: where torch is.
         operators: all of its operators.
         methods: the virtual methods of the classes in `headers.CLASSES`.
+        host_statistics: the counters of `at::HostStats`.
         tileops: None when it is not installed, or was not asked for.
         digests: versions and digests of all of these, for the lock. They do not tell apart builds of one version.
     """
@@ -27,6 +28,7 @@ class Facts:
     torch: TorchInstall
     operators: Operators
     methods: Mapping[str, tuple[VirtualMethod, ...]]
+    host_statistics: frozenset[str]
     tileops: TileOpsInstall | None
     digests: Mapping[str, str]
 
@@ -51,7 +53,7 @@ def load_facts(torch_root: Path | None = None, *, tileops: bool = False) -> Fact
     found = find_tileops() if tileops else None
     if found is not None:
         digests |= {"tileops": found.version, "tileops_signatures": found.digest}
-    return Facts(install, load_operators(install), methods, found, digests)
+    return Facts(install, load_operators(install), methods, host_statistics(install), found, digests)
 
 
 __all__ = ["Facts", "load_facts"]

@@ -66,6 +66,12 @@ def virtual_methods(install: TorchInstall) -> Mapping[str, tuple[VirtualMethod, 
     }
 
 
+def host_statistics(install: TorchInstall) -> frozenset[str]:
+    """The counters of `at::HostStats`, which torch 2.10 renamed."""
+    body = re.search(rb"struct TORCH_API HostStats \{(.*?)\n\};", _read(install, CLASSES["HostAllocator"]), re.DOTALL)
+    return frozenset(re.findall(r"^\s*Stat (\w+);", body.group(1).decode(), re.MULTILINE)) if body else frozenset()
+
+
 def methods_digest(methods: Mapping[str, tuple[VirtualMethod, ...]]) -> str:
     """A digest of the signatures: it does not change with comments and bodies."""
     return digest(f"{name} {method}".encode() for name, rows in sorted(methods.items()) for method in rows)

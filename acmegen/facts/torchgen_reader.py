@@ -6,7 +6,6 @@ torchgen does not import torch. Only this module imports torchgen, and only when
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,15 +14,7 @@ from typing import Any
 
 import yaml
 
-# The keywords of C++ that an argument could be named like.
-CPP_KEYWORDS = frozenset(
-    """
-    alignas alignof and asm auto bool break case catch char class concept const continue decltype default delete do
-    double else enum explicit export extern false float for friend goto if inline int long mutable namespace new not
-    nullptr operator or private protected public register requires return short signed sizeof static struct switch
-    template this throw true try typedef typeid typename union unsigned using virtual void volatile while xor
-    """.split()  # noqa: SIM905
-)
+from acmegen.cpp_keywords import CPP_KEYWORDS
 
 
 @contextlib.contextmanager
@@ -44,18 +35,6 @@ def _torchgen_from(folder: Path) -> Iterator[None]:
         for name in [name for name in sys.modules if name.partition(".")[0] == "torchgen"]:
             del sys.modules[name]
         sys.modules.update(displaced)
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """torchgen builds many objects that all live on: looking for garbage meanwhile costs a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Table:
@@ -212,7 +191,7 @@ def read_operators(torchgen: Path, native_functions: Path, tags: Path, derivativ
         `arguments`: the rows of `Argument`, each once; `operators`: a row per overload, sorted by name, whose arguments
         are indices into those; `groups`: a row per group, by the name of the functional variant.
     """
-    with _torchgen_from(torchgen), _without_garbage_collection():
+    with _torchgen_from(torchgen):
         from torchgen.gen import parse_native_yaml
 
         parsed = parse_native_yaml(str(native_functions), str(tags))

@@ -28,6 +28,11 @@ def _priorities(values: tuple[int, ...]) -> tuple[int, ...]:
     return distinct(values)
 
 
+# Drivers know a handful around 0; C++ passes them as `int`.
+Priority = Annotated[int, Field(ge=-128, le=127)]
+Priorities = Annotated[tuple[Priority, ...], Field(min_length=1, max_length=8), AfterValidator(_priorities)]
+
+
 class Devices(Model):
     """The devices of one process."""
 
@@ -38,7 +43,7 @@ class Streams(Model):
     """The stream pools."""
 
     pool_size: int = Field(default=32, ge=1, le=64, description="Streams in the pool of each device and priority.")
-    priorities: Annotated[tuple[int, ...], Field(min_length=1, max_length=8), AfterValidator(_priorities)] = Field(
+    priorities: Priorities = Field(
         default=(0, -1), description="The priorities of streams: the default, 0, first; lower numbers are more urgent."
     )
 
@@ -124,3 +129,13 @@ class BackendManifest(Model):
     )
     autocast: Annotated[Autocast, EMPTY_MAPPING] = Field(default=Autocast(), description="Automatic mixed precision.")
     generator: Literal["philox"] = Field(default="philox", description="The random number generator.")
+
+    @model_validator(mode="after")
+    def _packages_differ(self) -> BackendManifest:
+        if self.python_package is not None and self.python_package.lower() == f"tileops_{self.name}":
+            refuse(
+                codes.RESERVED_NAME,
+                f"`{self.python_package}` is taken: it is the package of the TileOPs side",
+                key="python_package",
+            )
+        return self

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from acmegen.cpp_keywords import CPP_KEYWORDS
 from acmegen.diagnostics import codes
 from acmegen.manifest.model import refuse
 
@@ -18,9 +20,14 @@ _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")
 _DEVICE_HELP = "use lower-case letters and single underscores, as in `my_device`"
 
 # Not in the data files: namespaces and packages that the generated code uses itself.
-_CPP_NAMESPACES = frozenset({"aten", "at", "c", "caffe", "fmt", "gnu", "pybind", "std", "torch", "torchgen"})
+_CPP_NAMESPACES = frozenset(
+    {"aten", "at", "c", "c10", "caffe", "caffe2", "fmt", "gnu", "pybind", "std", "torch", "torchgen"}
+)
 _OP_NAMESPACES = frozenset({"aten", "prim", "prims", "quantized", "profiler", "inductor"})
-_PYTHON_PACKAGES = frozenset({"acmegen", "numpy", "tileops", "torch", "torchgen", "triton"})
+_PYTHON_PACKAGES = frozenset({"acmegen", "numpy", "pytest", "tileops", "torch", "torchgen", "triton"})
+# The other folders of a generated project, and what its build leaves there.
+_FOLDERS = frozenset({"build", "csrc", "dist", "manifests", "tests", "third_party"})
+_INTEGER_TYPE = re.compile(r"u?int(_fast|_least)?[0-9]+_t")
 
 
 @cache
@@ -32,12 +39,12 @@ def _reserved(file: str) -> frozenset[str]:
 def _not_keyword(name: str) -> None:
     if keyword.iskeyword(name):
         refuse(codes.BAD_NAME, f"`{name}` is a keyword of Python")
-    if name in _reserved("cpp_keywords.txt"):
+    if name in CPP_KEYWORDS:
         refuse(codes.BAD_NAME, f"`{name}` is a keyword of C++")
 
 
 def _not_global(name: str) -> None:
-    if name in _reserved("c_names.txt"):
+    if name in _reserved("c_names.txt") or _INTEGER_TYPE.fullmatch(name):
         refuse(codes.RESERVED_NAME, f"`{name}` is taken: the C library declares it at global scope")
     if name in _CPP_NAMESPACES or name in _OP_NAMESPACES:
         refuse(codes.RESERVED_NAME, f"`{name}` is taken: it is a namespace of C++, of torch or of torch's operators")
@@ -55,16 +62,20 @@ def check_device_name(name: str) -> str:
 
 
 def _check_package(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name) or len(name) > 128:
+    if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
         refuse(codes.BAD_NAME, f"`{name}` is not the name of a Python package", help="use letters, digits and `_`")
     _not_keyword(name)
-    if name in _PYTHON_PACKAGES:
+    if name.lower() in _PYTHON_PACKAGES:
         refuse(codes.RESERVED_NAME, f"`{name}` is taken: the generated package imports another one of this name")
+    if name in sys.stdlib_module_names:
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: Python's standard library has a module of this name")
+    if name.lower() in _FOLDERS:
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: the generated project has a folder of this name")
     return name
 
 
 def _check_namespace(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name) or len(name) > 128:
+    if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
         refuse(codes.BAD_NAME, f"`{name}` is not a C++ namespace", help="use letters, digits and single underscores")
     _not_keyword(name)
     _not_global(name)

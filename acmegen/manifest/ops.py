@@ -37,6 +37,9 @@ from acmegen.manifest.presets import operator_presets
 Kind: TypeAlias = Literal["expr", "library", "user", "reference", "fallback", "composite", "runtime", "unsupported"]
 Otherwise: TypeAlias = Literal["fallback", "error"]
 
+MAX_NAME = 100
+"""The most characters in the name of an operator of the backend's own: a file is named after it."""
+
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _OPERATOR = re.compile(rf"{_NAME}(\.{_NAME})?")
 _SCHEMA = re.compile(rf"({_NAME}(?:\.{_NAME})?)\(.*\) *-> *\S.*", re.DOTALL)
@@ -70,6 +73,8 @@ def _schema(schema: str) -> str:
             f"`{schema}` is not an operator's schema",
             help='without a namespace, for example "rms_norm(Tensor x, float eps) -> Tensor"',
         )
+    if len(schema_name(schema)) > MAX_NAME:
+        refuse(codes.BAD_NAME, f"the operator's name is longer than {MAX_NAME} characters")
     return schema
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from acmegen.diagnostics import codes
 from acmegen.manifest.model import EMPTY_MAPPING, Line, Matching, Model, Name, Size, VersionRange, refuse
+
+
+def _no_keyword(value: str) -> str:
+    for name in value.replace(":", ".").split("."):
+        if keyword.iskeyword(name):
+            refuse(codes.BAD_NAME, f"`{name}` is a keyword of Python")
+    return value
+
 
 PythonFunction = Annotated[
     str,
@@ -16,6 +25,7 @@ PythonFunction = Annotated[
         codes.BAD_NAME,
         "a Python function, such as `package.module:function`",
     ),
+    AfterValidator(_no_keyword),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from acmegen.output.lock import Lock, LockedFile, digest
 from acmegen.render.outputs import Owner
@@ -47,9 +47,19 @@ def _on_disk(project: Path, path: str) -> bytes | None:
         return None
 
 
-def _outside(project: Path, path: str) -> bool:
-    """Whether a symbolic link leads `path` out of the project; following it would write somebody else's file."""
-    return not (project / path).resolve().is_relative_to(project.resolve())
+def _obstacle(project: Path, path: str) -> str:
+    """Why nothing can be written to `path`; empty when it can. Following a link would write somebody else's file."""
+    try:
+        if not (project / path).resolve().is_relative_to(project.resolve()):
+            return "a symbolic link leads it out of the project"
+    except (OSError, RuntimeError):  # before Python 3.13, a loop is a RuntimeError
+        return "symbolic links lead it in a circle"
+    if (project / path).is_dir():
+        return "a folder is in its place"
+    for folder in PurePosixPath(path).parents:
+        if (project / folder).exists() and not (project / folder).is_dir():
+            return f"`{folder}` is not a folder"
+    return ""
 
 
 def _owned(path: str, text: str, locked: LockedFile | None, disk: bytes | None, force: bool) -> Action:
@@ -78,8 +88,8 @@ def compare(tree: Tree, lock: Lock | None, project: Path, force: bool = False) -
     locked: Mapping[str, LockedFile] = lock.files if lock is not None else {}
     actions = []
     for path, file in tree.items():
-        if _outside(project, path):
-            actions.append(Action(ActionKind.REFUSE, path, reason="a symbolic link leads it out of the project"))
+        if obstacle := _obstacle(project, path):
+            actions.append(Action(ActionKind.REFUSE, path, reason=obstacle))
             continue
         entry, disk = locked.get(path), _on_disk(project, path)
         if file.owner is Owner.ONCE:
@@ -87,7 +97,7 @@ def compare(tree: Tree, lock: Lock | None, project: Path, force: bool = False) -
         else:
             actions.append(_owned(path, file.text, entry, disk, force))
     for path, entry in locked.items():
-        if path in tree or entry.owner == Owner.ONCE.value or _outside(project, path):
+        if path in tree or entry.owner == Owner.ONCE.value or _obstacle(project, path):
             continue
         disk = _on_disk(project, path)
         if disk is None:

@@ -50,8 +50,8 @@ def digest(data: bytes) -> str:
 
 
 def dump_lock(lock: Lock) -> str:
-    """The text of the lock file."""
-    return json.dumps({"lock": LOCK_FORMAT, **asdict(lock)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    """The text of the lock file: ASCII, since a path need not be text in any encoding."""
+    return json.dumps({"lock": LOCK_FORMAT, **asdict(lock)}, indent=1, sort_keys=True) + "\n"
 
 
 def read_lock(project: Path) -> Lock | None:
@@ -71,10 +71,27 @@ def read_lock(project: Path) -> Lock | None:
         data = json.loads(text)
         if data.pop("lock") != LOCK_FORMAT:
             raise ValueError("it was written by another version of acmegen")
-        files = {name: LockedFile(**entry) for name, entry in data.pop("files").items()}
-        return Lock(**data, files=files)
+        files = {_inside(name): _locked_file(entry) for name, entry in data.pop("files").items()}
+        lock = Lock(**data, files=files)
+        if not isinstance(lock.manifests, str):
+            raise TypeError("`manifests` is not a path")
+        return lock
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(path, str(error)) from None
+
+
+def _inside(path: str) -> str:
+    """`path`, if it is one that acmegen could have written."""
+    if path.startswith("/") or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
+        raise ValueError(f"{path!r} is not a path inside of the project")
+    return path
+
+
+def _locked_file(entry: Mapping[str, object]) -> LockedFile:
+    file = LockedFile(**entry)  # type: ignore[arg-type]
+    if not all(isinstance(value, str) for value in (file.owner, file.sha256, file.template)):
+        raise TypeError("an owner, a digest or a template is not text")
+    return file
 
 
 def _unreadable(path: Path, reason: str) -> DiagnosticError:

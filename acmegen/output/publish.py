@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from acmegen.output.compare import Action, ActionKind
@@ -14,8 +17,9 @@ from acmegen.output.lock import LOCK_NAME
 def publish(project: Path, actions: Sequence[Action], lock_text: str) -> None:
     """Carry out `actions` in `project`, the lock last.
 
-    All texts are first written to a staging folder on the same file system, so that a full disk or a failing encoder
-    changes nothing; then each file is moved into place atomically. Files to keep are not touched, so their times stay.
+    All texts are first written to a staging folder on the same file system, and all folders made, so that a full disk
+    or a folder that cannot be written to changes nothing; then each file is moved into place atomically. Files to keep
+    are not touched, so their times stay.
 
     Raises:
         ValueError: an action is `refuse`; the caller reports those and does not publish.
@@ -23,31 +27,47 @@ def publish(project: Path, actions: Sequence[Action], lock_text: str) -> None:
     """
     if any(action.kind is ActionKind.REFUSE for action in actions):
         raise ValueError("a refused action cannot be published")
-    project.mkdir(parents=True, exist_ok=True)
     texts = {action.path: action.text for action in actions if action.text is not None}
     lock = project / LOCK_NAME
     if not lock.is_file() or lock.read_text(encoding="utf-8") != lock_text:
         texts[LOCK_NAME] = lock_text
-    if not texts and not any(action.kind is ActionKind.REMOVE for action in actions):
+    removed = [action.path for action in actions if action.kind is ActionKind.REMOVE]
+    if not texts and not removed:
         return
-    staging = Path(tempfile.mkdtemp(prefix=".acmegen-", dir=project))
+    made: list[Path] = []
     try:
-        staged = {}
-        for index, (path, text) in enumerate(texts.items()):
-            staged[path] = staging / str(index)
-            staged[path].write_text(text, encoding="utf-8", newline="\n")
-        for path, source in staged.items():
-            if path != LOCK_NAME:
-                target = project / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source.replace(target)
-        for action in actions:
-            if action.kind is ActionKind.REMOVE:
-                _remove(project, action.path)
-        if LOCK_NAME in staged:
-            staged[LOCK_NAME].replace(lock)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        _make_folder(project, made)
+        staging = Path(tempfile.mkdtemp(prefix=".acmegen-", dir=project))
+        try:
+            staged = {path: staging / str(index) for index, path in enumerate(texts)}
+            for path, text in texts.items():
+                staged[path].write_text(text, encoding="utf-8", newline="\n")
+                _make_folder((project / path).parent, made)
+            for folder in {(project / path).parent for path in (*texts, *removed)}:
+                if not os.access(folder, os.W_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+            for path, source in staged.items():
+                if path != LOCK_NAME:
+                    source.replace(project / path)
+            for path in removed:
+                _remove(project, path)
+            if LOCK_NAME in staged:
+                staged[LOCK_NAME].replace(lock)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except BaseException:
+        for folder in reversed(made):
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+        raise
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make `folder` and what is missing above it; note in `made` what was, outermost first."""
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir()
+        made.append(parent)
 
 
 def _remove(project: Path, path: str) -> None:

@@ -112,6 +112,7 @@ class TorchPlan:
         generator_methods: those of `c10::GeneratorImpl`.
         allocator_methods: those of `c10::DeviceAllocator` and its base; empty where torch has none (before 2.9).
         host_allocator_methods: those of `at::HostAllocator`.
+        host_statistics: how this torch calls the counters of `at::HostStats`, by their names since 2.10.
     """
 
     version: str
@@ -120,3 +121,4 @@ class TorchPlan:
     generator_methods: frozenset[str]
     allocator_methods: frozenset[str]
     host_allocator_methods: frozenset[str]
+    host_statistics: Mapping[str, str]

@@ -105,8 +105,19 @@ def lower_allocator(allocator: AllocatorManifest) -> AllocatorPlan:
     return AllocatorPlan(allocator.device.kind, allocator.device.alignment, allocator.host.kind)
 
 
-def lower_torch(version: str, methods: Mapping[str, tuple[VirtualMethod, ...]]) -> TorchPlan:
-    """The torch `version` whose classes have the virtual `methods`."""
+# The counters of `at::HostStats` since torch 2.10, and what each was called before.
+_HOST_STATISTICS = {
+    "active_requests": "allocation",
+    "active_bytes": "allocated_bytes",
+    "allocations": "segment",
+    "allocated_bytes": "reserved_bytes",
+}
+
+
+def lower_torch(
+    version: str, methods: Mapping[str, tuple[VirtualMethod, ...]], host_statistics: frozenset[str]
+) -> TorchPlan:
+    """The torch `version` whose classes have the virtual `methods`, and `at::HostStats` the counters."""
 
     def names(class_name: str) -> frozenset[str]:
         return frozenset(method.name for method in methods[class_name])
@@ -118,4 +129,7 @@ def lower_torch(version: str, methods: Mapping[str, tuple[VirtualMethod, ...]]) 
         generator_methods=names("GeneratorImpl"),
         allocator_methods=names("DeviceAllocator"),
         host_allocator_methods=names("HostAllocator"),
+        host_statistics={
+            new: new if host_statistics >= _HOST_STATISTICS.keys() else old for new, old in _HOST_STATISTICS.items()
+        },
     )

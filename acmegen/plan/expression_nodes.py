@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Category(Enum):
-    """What a dtype holds."""
+    """What a dtype holds; the values are the names of the sets that manifests use."""
 
     BOOLEAN = "boolean"
     INTEGRAL = "integral"

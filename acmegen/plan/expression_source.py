@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from acmegen.plan.text_error import TextError
 
 MAX_LENGTH = 4000
 
+COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+"""The comparisons of both languages, as Python and C++ write them."""
 
-class ExpressionError(Exception):
-    """A mistake in an expression.
 
-    Attributes:
-        message: what is wrong, one line.
-        offset: where it starts, in characters of the expression's text.
-        length: how many characters it spans, at least 1.
-        help: what to do about it, or None.
-    """
-
-    def __init__(self, message: str, offset: int, length: int, help: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
-        self.length = max(length, 1)
-        self.help = help
+class ExpressionError(TextError):
+    """A mistake in an expression."""
 
 
 @dataclass(frozen=True)

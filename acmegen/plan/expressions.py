@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 
+from acmegen.manifest.dtypes import SETS
 from acmegen.plan.expression_functions import FUNCTIONS, OPERATOR_CATEGORIES
 from acmegen.plan.expression_nodes import (
     Binary,
@@ -35,16 +36,11 @@ from acmegen.plan.expression_nodes import (
     Value,
     walk,
 )
-from acmegen.plan.expression_source import ExpressionError, Source, parse_expression
+from acmegen.plan.expression_source import COMPARISONS, ExpressionError, Source, parse_expression
 
 __all__ = ["ArgumentKind", "Expression", "ExpressionArgument", "ExpressionError", "check_expression"]
 
-CATEGORIES: Mapping[str, Category] = {
-    "bool": Category.BOOLEAN,
-    **dict.fromkeys(("uint8", "int8", "int16", "int32", "int64"), Category.INTEGRAL),
-    **dict.fromkeys(("float16", "bfloat16", "float32", "float64"), Category.FLOATING),
-    **dict.fromkeys(("complex64", "complex128"), Category.COMPLEX),
-}
+CATEGORIES: Mapping[str, Category] = {dtype: category for category in Category for dtype in SETS[category.value]}
 
 _RANGES: Mapping[str, tuple[int, int]] = {
     "bool": (0, 1),
@@ -69,14 +65,6 @@ _BINARY: Mapping[type[ast.operator], str] = {
     ast.BitXor: "^",
     ast.LShift: "<<",
     ast.RShift: ">>",
-}
-_COMPARISONS: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
 }
 
 
@@ -192,6 +180,9 @@ class _Checker:
     def _resolve(self, node: ast.Name) -> tuple[str, ExpressionArgument]:
         name = self.aliases.get(node.id, node.id)
         argument = self.arguments.get(name)
+        if argument is None and node.id in self.aliases:
+            help = f"the arguments are {_list(self.arguments)}"
+            raise self.source.error(f"`{node.id}` stands for `{name}`, which is no argument", node, help)
         if argument is None:
             known = [*self.arguments, *self.aliases, *_CONSTANTS]
             near = get_close_matches(node.id, known, n=1)
@@ -280,7 +271,7 @@ class _Checker:
         return result
 
     def _comparison(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> Node:
-        spelled = _COMPARISONS.get(type(operator))
+        spelled = COMPARISONS.get(type(operator))
         if spelled is None:
             raise self.source.error(
                 "`is` and `in` are not part of the expression language", node, "ask with `==` or `present(argument)`"

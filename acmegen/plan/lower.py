@@ -46,7 +46,7 @@ def lower(project: Project, facts: Facts) -> Plan:
         driver=driver,
         library=library,
         allocator=lower_allocator(project.allocator),
-        torch=lower_torch(facts.torch.public_version, facts.methods),
+        torch=lower_torch(facts.torch.public_version, facts.methods, facts.host_statistics),
         ops=ops,
         tileops=tileops,
     )

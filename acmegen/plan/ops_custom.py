@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from acmegen.facts.operators import Argument, Operator
-from acmegen.plan.ops import CustomBackward, CustomOperator, Definition
+from acmegen.plan.kernels import Definition
+from acmegen.plan.ops import CustomBackward, CustomOperator
 from acmegen.plan.ops_functions import kernel_function
 from acmegen.plan.ops_library import given_definitions
 
@@ -30,18 +31,21 @@ ReportBackward = Callable[[str], None]
 """Records what is wrong with the backward operator of an entry."""
 
 
-def like_definitions(operator: Operator, like: Sequence[str]) -> tuple[Definition, ...]:
-    """The meta function's results, each like the argument named in its place; a single name is for all results."""
+def like_definitions(operator: Operator, like: Sequence[str], function: str = "meta_like") -> tuple[Definition, ...]:
+    """The meta function's results, each like the argument named in its place; a single name is for all results.
+
+    `function` makes one: `meta_like`, contiguous, or `at::empty_like`, with the strides that a pointwise loop gives it.
+    """
     names = tuple(like) * len(operator.returns) if len(like) == 1 else tuple(like)
     arguments = {argument.name: argument for argument in operator.arguments}
-    values = (_empty_like(arguments[name]) for name in names)
+    values = (_empty_like(function, arguments[name]) for name in names)
     return tuple(Definition("at::Tensor", f"out{index}", f" = {value}") for index, value in enumerate(values))
 
 
-def _empty_like(argument: Argument) -> str:
+def _empty_like(function: str, argument: Argument) -> str:
     if argument.type == "Tensor?":
-        return f"{argument.cpp_name}_given.defined() ? meta_like({argument.cpp_name}_given) : at::Tensor()"
-    return f"meta_like({argument.cpp_name})"
+        return f"{argument.cpp_name}_given.defined() ? {function}({argument.cpp_name}_given) : at::Tensor()"
+    return f"{function}({argument.cpp_name})"
 
 
 def custom_operator(
@@ -49,7 +53,13 @@ def custom_operator(
 ) -> CustomOperator:
     """Put the parts of one custom operator together. `operator` is its parsed schema."""
     function = kernel_function(operator)
-    names = [definition.name for definition in meta or ()]
+    if operator.returns and all(value.is_mutable for value in operator.returns):
+        # Such an operator returns the arguments that it writes to.
+        meta = ()
+        written = [argument.cpp_name for argument in operator.arguments if argument.is_mutable]
+        names = written[: len(operator.returns)]
+    else:
+        names = [definition.name for definition in meta or ()]
     return CustomOperator(
         base=operator.base,
         overload=operator.overload,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from acmegen.facts.operators import Argument, Group, Operator
-from acmegen.plan.ops import Function, Otherwise, Parameter
+from acmegen.plan.kernels import Function, Otherwise, Parameter
 
 # Kernels take concrete integers; the dispatcher guards symbolic ones for them.
 _CONCRETE: Mapping[str, str] = {
@@ -34,6 +34,17 @@ def kernel_function(operator: Operator, name: str | None = None) -> Function:
     )
 
 
+def structured_user_arguments(group: Group) -> tuple[Argument, ...]:
+    """What the user's kernel of a structured group takes: what torch's own takes, and tensors that torch's own finds in
+    its iterator instead."""
+    arguments = list(group.impl_arguments)
+    names = {argument.name for argument in arguments}
+    for index, argument in enumerate(group.meta_arguments):
+        if "Tensor" in argument.type and argument.name not in names:
+            arguments.insert(index, argument)
+    return tuple(arguments)
+
+
 def structured_user_function(operator: Operator, group: Group) -> Function:
     """The user's kernel of a structured group: it gets the inputs, and outputs whose shapes torch has determined."""
     return Function(
@@ -41,7 +52,8 @@ def structured_user_function(operator: Operator, group: Group) -> Function:
         name=operator.kernel_name,
         return_type="void",
         parameters=tuple(
-            Parameter(argument.cpp_name, concrete_type(argument.cpp_type)) for argument in group.impl_arguments
+            Parameter(argument.cpp_name, concrete_type(argument.cpp_type))
+            for argument in structured_user_arguments(group)
         ),
         schema=operator.schema,
     )

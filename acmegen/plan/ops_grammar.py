@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 
+from acmegen.plan.expression_source import COMPARISONS, ExpressionError, parse_expression
 from acmegen.plan.scalar_types import SCALAR_TYPES
 
 
@@ -67,56 +68,28 @@ class Scope:
     @property
     def names(self) -> tuple[str, ...]:
         """All names, for suggestions."""
-        return (*self.tensors, *self.values, "stream", "true", "false")
+        return (*self.tensors, *self.values, *RESERVED)
 
 
-class GrammarError(Exception):
-    """An expression that is not in the language.
-
-    Attributes:
-        message: what is wrong.
-        offset: where, as an index into the expression's text.
-        length: of the text that is wrong.
-    """
-
-    def __init__(self, message: str, offset: int, length: int = 1) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
-        self.length = length
-
-
-_COMPARISONS: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
 _ARITHMETIC: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/"}
 _CONSTANT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*")
 _NUMBERS = (Kind.INT, Kind.FLOAT)
 
+MAX_DEPTH = 64
+RESERVED = ("stream", "true", "false")
+"""The names that mean something by themselves."""
+
 
 def tensor_names(text: str, scope: Scope) -> frozenset[str]:
     """The tensors that `text` names; none when it does not parse."""
-    try:
-        tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError):
-        return frozenset()
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in scope.tensors)
+    return frozenset(node.id for node in _nodes(text) if isinstance(node, ast.Name) and node.id in scope.tensors)
 
 
 def dtype_names(text: str) -> tuple[str, ...]:
     """The tensors whose dtype `text` speaks of, in the form `dtype(name)`; none when it does not parse."""
-    try:
-        tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError):
-        return ()
     return tuple(
         node.args[0].id
-        for node in ast.walk(tree)
+        for node in _nodes(text)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "dtype"
@@ -125,11 +98,18 @@ def dtype_names(text: str) -> tuple[str, ...]:
     )
 
 
+def _nodes(text: str) -> tuple[ast.AST, ...]:
+    try:
+        return tuple(ast.walk(parse_expression(text)[1]))
+    except ExpressionError:
+        return ()
+
+
 def compile_argument(text: str, scope: Scope) -> str:
     """The C++ of an argument of a library call. A tensor becomes its address, a list of integers that of its first.
 
     Raises:
-        GrammarError: `text` is not such an expression.
+        ExpressionError: `text` is not such an expression.
     """
     checker = _Checker(text, scope)
     if isinstance(checker.tree, ast.Name) and checker.tree.id in scope.tensors:
@@ -154,7 +134,7 @@ def compile_condition(text: str, scope: Scope) -> str:
     """The C++ of a condition on the arguments; one on an optional tensor that is missing holds.
 
     Raises:
-        GrammarError: `text` is not a condition.
+        ExpressionError: `text` is not a condition.
     """
     cpp = _Checker(text, scope).expect(Kind.BOOL)
     missing = [scope.tensors[name].given for name in sorted(tensor_names(text, scope)) if scope.tensors[name].optional]
@@ -165,7 +145,7 @@ def compile_size(text: str, scope: Scope) -> Value:
     """An element of a shape: one size, or a list of sizes that is spliced in.
 
     Raises:
-        GrammarError: `text` is neither.
+        ExpressionError: `text` is neither.
     """
     checker = _Checker(text, scope)
     value = checker.value(checker.tree)
@@ -178,7 +158,7 @@ def compile_dtype(text: str, scope: Scope) -> str:
     """The C++ of a dtype: `dtype(x)`, `accumulate(x)`, or an argument that is a dtype; `x` alone means `dtype(x)`.
 
     Raises:
-        GrammarError: `text` is not a dtype.
+        ExpressionError: `text` is not a dtype.
     """
     checker = _Checker(text, scope)
     if isinstance(checker.tree, ast.Name) and checker.tree.id in scope.tensors:
@@ -191,22 +171,11 @@ class _Checker:
 
     def __init__(self, text: str, scope: Scope) -> None:
         self.scope = scope
-        self.text = text
-        try:
-            self.tree: ast.expr = ast.parse(text, mode="eval").body
-        except SyntaxError as error:
-            raise GrammarError(f"not an expression: {error.msg}", max((error.offset or 1) - 1, 0)) from None
-        except ValueError:
-            raise GrammarError("not an expression: it holds a null character", 0) from None
-        except (MemoryError, RecursionError):
-            raise GrammarError("not an expression: it is nested too deeply", 0) from None
+        self.source, self.tree = parse_expression(text)
+        self.depth = 0
 
-    def error(self, node: ast.expr, message: str) -> GrammarError:
-        # The parser counts bytes of UTF-8, and lines.
-        first_line = self.text.encode().split(b"\n")[0]
-        start = len(first_line[: node.col_offset].decode()) if node.lineno == 1 else 0
-        end = len(first_line[: node.end_col_offset].decode()) if node.end_lineno == 1 else len(self.text)
-        return GrammarError(message, start, max(end - start, 1))
+    def error(self, node: ast.expr, message: str) -> ExpressionError:
+        return self.source.error(message, node)
 
     def expect(self, *kinds: Kind, node: ast.expr | None = None) -> str:
         node = self.tree if node is None else node
@@ -217,6 +186,15 @@ class _Checker:
         return value.cpp
 
     def value(self, node: ast.expr) -> Value:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(node, "the expression is nested too deeply")
+        try:
+            return self._value(node)
+        finally:
+            self.depth -= 1
+
+    def _value(self, node: ast.expr) -> Value:
         match node:
             case ast.Constant(value=bool() | int() | float()):
                 return self._literal(node)
@@ -241,11 +219,11 @@ class _Checker:
             case ast.BoolOp():
                 joint = " && " if isinstance(node.op, ast.And) else " || "
                 return Value(Kind.BOOL, f"({joint.join(self.expect(Kind.BOOL, node=part) for part in node.values)})")
-            case ast.Compare(ops=[operator], comparators=[right_node]) if type(operator) in _COMPARISONS:
+            case ast.Compare(ops=[operator], comparators=[right_node]) if type(operator) in COMPARISONS:
                 left_value, right_value = self.value(node.left), self.value(right_node)
                 if not _comparable(left_value.kind, right_value.kind):
                     raise self.error(node, f"cannot compare {left_value.kind.value} with {right_value.kind.value}")
-                return Value(Kind.BOOL, f"({left_value.cpp} {_COMPARISONS[type(operator)]} {right_value.cpp})")
+                return Value(Kind.BOOL, f"({left_value.cpp} {COMPARISONS[type(operator)]} {right_value.cpp})")
         raise self.error(node, "this form of expression is not part of the language")
 
     def _literal(self, node: ast.Constant) -> Value:
@@ -270,7 +248,7 @@ class _Checker:
             return Value(Kind.BOOL, name)
         if name == "stream":
             return Value(Kind.STREAM, "stream.stream()")
-        if any(character.isupper() for character in name):
+        if _CONSTANT.fullmatch(name) and any(character.isupper() for character in name):
             return Value(Kind.CONSTANT, name)
         near = get_close_matches(name, self.scope.names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f'a constant of the library is written `constant("{name}")`'

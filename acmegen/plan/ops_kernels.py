@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from acmegen.facts.operators import Operator
-from acmegen.plan.ops import Kernel, Otherwise
+from acmegen.plan.kernels import Kernel, Otherwise
 from acmegen.plan.ops_functions import (
     fallback_call,
     inert,
@@ -19,6 +19,7 @@ from acmegen.plan.pointwise import PointwiseKernel
 
 # What torch's CPU kernels do with dtypes, where it is not to compute in the common dtype and return that.
 _PROMOTION: Mapping[str, str] = {
+    "abs": "Magnitude",
     "angle": "Float",
     "isnan": "Boolean",
     "isinf": "Boolean",
@@ -101,9 +102,20 @@ def user_kernel(operator: Operator, name: str | None = None) -> Kernel:
         summary=f"Serves {operator.name} by csrc/kernels/{function.name}.cpp.",
         device_check=operands,
         allow_cpu_scalars=True,
-        guard="target_device" if operands else "",
+        guard="target_device" if operands else _device_without_operands(operator),
         statement=f"{returned}kernels::{function.name}({passed});",
     )
+
+
+def _device_without_operands(operator: Operator) -> str:
+    """C++ for the device of an overload that takes no single tensor; empty if nothing tells it."""
+    for argument in operator.arguments:
+        if argument.type == "Tensor[]":
+            return f"list_device({argument.cpp_name})"
+    for argument in operator.arguments:
+        if argument.type == "Device?":
+            return f"c10::device_or_default({argument.cpp_name})"
+    return ""
 
 
 def _otherwise(

@@ -10,10 +10,11 @@ from acmegen.facts.operators import Argument
 from acmegen.manifest.library import Allocation, CallStep, CopyStep
 from acmegen.manifest.ops import LibraryEntry
 from acmegen.manifest.source import NodePath
-from acmegen.plan.ops import Definition, LibraryBody
+from acmegen.plan.expression_source import ExpressionError
+from acmegen.plan.kernels import Definition, LibraryBody
 from acmegen.plan.ops_functions import concrete_type
 from acmegen.plan.ops_grammar import (
-    GrammarError,
+    RESERVED,
     Kind,
     Operand,
     Scope,
@@ -28,7 +29,7 @@ from acmegen.plan.scalar_types import SCALAR_TYPES
 
 T = TypeVar("T")
 
-Report = Callable[[NodePath, GrammarError], None]
+Report = Callable[[NodePath, ExpressionError], None]
 """Records a mistake in the text at a place below the entry."""
 
 _VALUE_KINDS: Mapping[str, Kind] = {
@@ -153,13 +154,16 @@ class _Lowering:
         for name in self.entry.layouts:
             if name not in self.inputs and name not in self.aliases:
                 known = ", ".join(f"`{tensor}`" for tensor in (*self.inputs, *self.aliases))
-                error = GrammarError(f"there is no tensor `{name}`; there are {known}", 0, len(name))
+                error = ExpressionError(f"there is no tensor `{name}`; there are {known}", 0, len(name))
                 self.report(("layouts", name), error)
 
     def _check_scratch(self) -> None:
         for name in self.entry.scratch:
             if name in self.inputs or name in self.values or name in self.aliases:
-                self.report(("scratch", name), GrammarError(f"`{name}` is an argument or an output", 0, len(name)))
+                self.report(("scratch", name), ExpressionError(f"`{name}` is an argument or an output", 0, len(name)))
+            elif name in RESERVED:
+                message = f"`{name}` is a word of the language"
+                self.report(("scratch", name), ExpressionError(message, 0, len(name)))
 
     def _input(self, argument: Argument) -> Operand:
         optional = argument.type == "Tensor?"
@@ -251,10 +255,10 @@ class _Lowering:
 
     def _copy(self, step: CopyStep, place: NodePath) -> str:
         if step.copy_ not in self.inputs:
-            self.report((*place, "copy"), GrammarError(f"`{step.copy_}` is no tensor argument", 0, len(step.copy_)))
+            self.report((*place, "copy"), ExpressionError(f"`{step.copy_}` is no tensor argument", 0, len(step.copy_)))
             return ""
         if step.to not in self.aliases:
-            self.report((*place, "to"), GrammarError(f"`{step.to}` is no output", 0, len(step.to)))
+            self.report((*place, "to"), ExpressionError(f"`{step.to}` is no output", 0, len(step.to)))
             return ""
         return f"{self.scope.tensors[step.to].laid_out}.copy_({self.scope.tensors[step.copy_].given});"
 
@@ -284,7 +288,7 @@ class _Lowering:
         if name not in self.inputs:
             known = ", ".join(f"`{tensor}`" for tensor in self.inputs)
             message = f"there is no tensor argument `{name}`; there are {known}"
-            self.report(place, GrammarError(message, 0, len(name)))
+            self.report(place, ExpressionError(message, 0, len(name)))
             return Operand(name, name)
         return self.input_scope.tensors[name]
 
@@ -306,7 +310,7 @@ class _Lowering:
     def _compiled(self, compiler: Callable[[str, Scope], T], text: str, scope: Scope, place: NodePath, instead: T) -> T:
         try:
             return compiler(text, scope)
-        except GrammarError as error:
+        except ExpressionError as error:
             self.report(place, error)
             return instead
 

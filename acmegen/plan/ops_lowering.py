@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Mapping, Sequence
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes
 from acmegen.facts import Facts
@@ -15,31 +13,28 @@ from acmegen.manifest.ops import CustomFields, ExprEntry, LibraryEntry, Unsuppor
 from acmegen.manifest.source import NodePath
 from acmegen.plan.device import DriverPlan, LibraryPlan
 from acmegen.plan.expressions import ExpressionError
+from acmegen.plan.kernels import Function, Kernel, StructuredKernel, UserKernel
 from acmegen.plan.ops import (
     CustomBackward,
     CustomNamespace,
     CustomOperator,
-    Function,
-    Kernel,
     KernelShard,
     OpsPlan,
     Registration,
     RegistrationShard,
     Served,
-    StructuredKernel,
     StructuredShard,
-    UserKernel,
 )
 from acmegen.plan.ops_checks import check_operator, cuts_autograd, unknown_operator
 from acmegen.plan.ops_custom import custom_operator, like_definitions, lower_backward
 from acmegen.plan.ops_functions import kernel_function, string_literal, structured_user_function
-from acmegen.plan.ops_grammar import GrammarError
 from acmegen.plan.ops_kernels import library_kernel, pointwise_kernel, user_kernel
 from acmegen.plan.ops_library import Lowered, lower_library
 from acmegen.plan.ops_schema import SchemaError, parse_schema
 from acmegen.plan.ops_structured import StructuredLowering
 from acmegen.plan.pointwise import PointwiseKernel, lower_expr, plan_pointwise
 from acmegen.plan.scalar_types import SCALAR_TYPES
+from acmegen.plan.shards import shards
 
 # Chosen so that a file compiles in about ten seconds.
 _STRUCTURED_PER_FILE = 40
@@ -50,15 +45,6 @@ _BOXED: Mapping[str, tuple[str, str]] = {
     "reference": ("reference", "Reference.h"),
     "fallback": ("cpu_fallback", "Fallback.h"),
 }
-
-
-class _Keyed(Protocol):
-    @property
-    def key(self) -> str: ...
-
-
-K = TypeVar("K", bound=_Keyed)
-S = TypeVar("S")
 
 
 def lower_ops(project: Project, facts: Facts, driver: DriverPlan, library: LibraryPlan | None) -> OpsPlan:
@@ -102,9 +88,9 @@ class _Lowering:
         return OpsPlan(
             meta_takes_names=_release(self._facts.torch.public_version) < (2, 13),
             pointwise=plan_pointwise(self._pointwise),
-            structured=_shards(self._structured, _STRUCTURED_PER_FILE, StructuredShard),
-            kernels=_shards(self._kernels, _KERNELS_PER_FILE, KernelShard),
-            registrations=_shards(self._registrations, _REGISTRATIONS_PER_FILE, RegistrationShard),
+            structured=shards(self._structured, _STRUCTURED_PER_FILE, StructuredShard),
+            kernels=shards(self._kernels, _KERNELS_PER_FILE, KernelShard),
+            registrations=shards(self._registrations, _REGISTRATIONS_PER_FILE, RegistrationShard),
             custom=tuple(CustomNamespace(name, tuple(entries)) for name, entries in sorted(self._custom.items())),
             users=tuple(sorted(self._users, key=lambda kernel: kernel.name)),
             functions=self._functions(),
@@ -280,7 +266,7 @@ class _Lowering:
         outputs: Sequence[str],
         allocations: Sequence[Allocation],
     ) -> Lowered:
-        def report(path: NodePath, error: GrammarError) -> None:
+        def report(path: NodePath, error: ExpressionError) -> None:
             names_a_tensor = path[0] in ("layouts", "scratch") and len(path) == 2
             span = placed.span(*path, key=True) if names_a_tensor else _slice(placed, path, error.offset, error.length)
             self._diagnostics.append(Diagnostic(codes.BAD_LIBRARY_ENTRY, error.message, span))
@@ -296,6 +282,7 @@ class _Lowering:
                     (
                         f"Serves {', '.join(claimed)}.",
                         operator.schema,
+                        "",
                         f"torch has checked the arguments, and made {outputs} of the right shape and dtype: fill it.",
                         "The device of the outputs is current; work goes to its current stream.",
                     ),
@@ -318,10 +305,20 @@ class _Lowering:
                 self._diagnostics.append(
                     Diagnostic(codes.BAD_SCHEMA, error.message, placed.span(key=True), label=f"`{wrong}`")
                 )
+        self._check_identifiers(parsed)
         for name, operator in sorted(parsed.items()):
             placed = self._project.custom[name]
             backward = self._backward(placed, operator, parsed)
             self._lower_one_custom(placed, operator, backward)
+
+    def _check_identifiers(self, parsed: Mapping[str, Operator]) -> None:
+        """Report custom operators whose C++ names, which files are named after, are taken; case does not count."""
+        taken = {function.name.lower(): f"aten::{function.operator}" for function in self._functions()}
+        for name, operator in sorted(parsed.items()):
+            other = taken.setdefault(operator.kernel_name.lower(), name)
+            if other != name:
+                message = f"`{name}` and `{other}` are both `{operator.kernel_name}` as a C++ name or as a file's"
+                self._report(self._project.custom[name], codes.RESERVED_NAME, (), message)
 
     def _backward(
         self, placed: PlacedCustom, operator: Operator, parsed: Mapping[str, Operator]
@@ -341,12 +338,17 @@ class _Lowering:
 
     def _lower_one_custom(self, placed: PlacedCustom, operator: Operator, backward: CustomBackward | None) -> None:
         entry = placed.entry
+        if isinstance(entry, (LibraryEntry, ExprEntry)) and operator.variant == "mutable":
+            message = f"`{operator.name}` writes to its arguments, which only a `user` kernel of a custom operator does"
+            self._report(placed, codes.BAD_SCHEMA, (), message)
+            return
         fields = _custom_fields(placed)
         outputs = tuple(f"out{index}" for index in range(len(operator.returns)))
         allocations = self._custom_allocations(placed, operator, fields)
         if allocations is None:
             return
-        meta = like_definitions(operator, fields.like) if fields.like else None
+        function = "at::empty_like" if isinstance(entry, ExprEntry) else "meta_like"
+        meta = like_definitions(operator, fields.like, function) if fields.like else None
         dtypes: tuple[str, ...] = ()
         detail = otherwise = ""
         match entry:
@@ -446,6 +448,7 @@ def _user_summary(operator: Operator) -> tuple[str, ...]:
     return (
         f"Serves {operator.name}.",
         operator.schema,
+        "",
         "The device of the tensors is current; work goes to its current stream.",
     )
 
@@ -463,18 +466,3 @@ def _registration(function: Function) -> Registration:
 def _release(version: str) -> tuple[int, int]:
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
-
-
-def _shards(items: Iterable[K], per_file: int, make: Callable[[int, tuple[K, ...]], S]) -> tuple[S, ...]:
-    """Sort `items` into files by a stable hash of their keys, so that a new one changes one file.
-
-    The number of files is a power of two, so that it changes seldom.
-    """
-    ordered = sorted(items, key=lambda item: item.key)
-    count = 1
-    while count * per_file < len(ordered):
-        count *= 2
-    places: dict[int, list[K]] = {}
-    for item in ordered:
-        places.setdefault(zlib.crc32(item.key.encode()) % count, []).append(item)
-    return tuple(make(index, tuple(places[index])) for index in sorted(places))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from acmegen.cpp_keywords import CPP_KEYWORDS
 from acmegen.facts.operators import Argument, Operator, Return
-from acmegen.facts.torchgen_reader import CPP_KEYWORDS
+from acmegen.plan.text_error import TextError
 
 _TYPES: Mapping[str, str] = {
     "Tensor": "const at::Tensor &",
@@ -68,24 +69,24 @@ _ARGUMENT = re.compile(
     r"(?P<type>[A-Za-z]+)(?P<alias>\([a-z]!\))?(?P<suffix>(\[\])?\??) +(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"( *= *(?P<default>\S+))?"
 )
+_INTEGER = r"[-+]?[0-9]+"
+_FLOAT = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
+# What a default value may be, by the argument's type. `None` is one of each optional type as well.
+_DEFAULTS: Mapping[str, re.Pattern[str]] = {
+    "int": re.compile(_INTEGER),
+    "float": re.compile(_FLOAT),
+    "bool": re.compile("True|False"),
+    "str": re.compile(r"'[A-Za-z0-9_ ./-]*'"),
+    "Scalar": re.compile(f"{_FLOAT}|True|False"),
+    "int[]": re.compile(rf"\[\]|{_INTEGER}"),
+    "float[]": re.compile(rf"\[\]|{_FLOAT}"),
+}
 _RETURN = re.compile(r"Tensor(?P<alias>\([a-z]!\))?( +(?P<name>[A-Za-z_][A-Za-z0-9_]*))?")
 _SCHEMA = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\.(?P<overload>[A-Za-z_][A-Za-z0-9_]*))?\(", re.DOTALL)
 
 
-class SchemaError(Exception):
-    """A schema that is not in the language.
-
-    Attributes:
-        message: what is wrong.
-        offset: where, as an index into the schema.
-        length: of the text that is wrong.
-    """
-
-    def __init__(self, message: str, offset: int, length: int = 1) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
-        self.length = max(length, 1)
+class SchemaError(TextError):
+    """A schema that is not in the language."""
 
 
 def parse_schema(schema: str, namespace: str) -> Operator:
@@ -142,6 +143,9 @@ def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
         is_mutable = match.group("alias") is not None
         if is_mutable and type_ != "Tensor":
             raise SchemaError("only a `Tensor` can be written to", offset, len(text))
+        default = match.group("default")
+        if default is not None and not _is_default(type_, default):
+            raise SchemaError(f"`{default}` is not a default value for the type `{type_}`", offset, len(text))
         name = match.group("name")
         if any(argument.name == name for argument in arguments):
             raise SchemaError(f"two arguments are called `{name}`", offset, len(text))
@@ -151,7 +155,7 @@ def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
                 cpp_name=f"{name}_" if name in CPP_KEYWORDS | _USED_BY_TEMPLATES else name,
                 type=type_,
                 cpp_type="at::Tensor &" if is_mutable else _TYPES[type_],
-                default=match.group("default"),
+                default=default,
                 is_mutable=is_mutable,
                 is_out=False,
                 keyword_only=keyword_only,
@@ -160,6 +164,13 @@ def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
     if not any(argument.is_tensor_like for argument in arguments):
         raise SchemaError("a custom operator needs a tensor argument: it says where to run", start, end - start)
     return tuple(arguments)
+
+
+def _is_default(type_: str, default: str) -> bool:
+    if type_.endswith("?") and default == "None":
+        return True
+    values = _DEFAULTS.get(type_.removesuffix("?"))
+    return values is not None and values.fullmatch(default) is not None
 
 
 def _returns(schema: str, start: int) -> tuple[Return, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acmegen.facts.operators import Group, Operator, Operators
-from acmegen.plan.ops import Otherwise, StructuredKernel, StructuredVariant
+from acmegen.plan.kernels import Otherwise, StructuredKernel, StructuredVariant
 from acmegen.plan.ops_functions import (
     fallback_call,
     inert,
     kernel_function,
     not_served,
     structured_argument,
+    structured_user_arguments,
     tensor_operands,
 )
 from acmegen.plan.ops_library import Lowered, given_definitions
@@ -63,7 +64,7 @@ class StructuredLowering:
             f"precomputed.{argument.cpp_name}"
             if argument.name in computed
             else arguments.get(argument.name, argument.cpp_name)
-            for argument in group.impl_arguments
+            for argument in structured_user_arguments(group)
         ]
         return self._kernel(
             group,
@@ -120,7 +121,7 @@ class StructuredLowering:
             precomputes=group.precomputed is not None and "precomputed." in statement,
             binds_iterator="iterator" in text or (otherwise is not None and "iterator" in otherwise.refusal),
             given=given_definitions(functional.arguments, lowered.texts) if lowered else (),
-            outputs=outputs if lowered or otherwise or statement.startswith("kernels::") else (),
+            outputs=outputs if lowered or "run_fallback(" in text or statement.startswith("kernels::") else (),
             otherwise=otherwise,
             statement=statement,
             library=lowered.body if lowered else None,

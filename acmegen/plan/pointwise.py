@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,8 @@ from acmegen.facts.operators import Argument, Group, Operator
 from acmegen.plan.dialects.host import HostLambda, host_lambda
 from acmegen.plan.expression_nodes import TextIs
 from acmegen.plan.expressions import ArgumentKind, Expression, ExpressionArgument, ExpressionError, check_expression
+from acmegen.plan.scalar_types import SCALAR_TYPES
+from acmegen.plan.shards import shards
 
 SHARD_SIZE = 20
 
@@ -25,20 +26,20 @@ _KINDS: Mapping[str, ArgumentKind] = {
     "str": ArgumentKind.TEXT,
 }
 
-# torch's enumerator of each dtype, and the C++ type that it is computed in.
-_ENUMERATORS: Mapping[str, tuple[str, str]] = {
-    "float32": ("Float", "float"),
-    "float64": ("Double", "double"),
-    "float16": ("Half", "float"),
-    "bfloat16": ("BFloat16", "float"),
-    "uint8": ("Byte", "uint8_t"),
-    "int8": ("Char", "int8_t"),
-    "int16": ("Short", "int16_t"),
-    "int32": ("Int", "int32_t"),
-    "int64": ("Long", "int64_t"),
-    "complex64": ("ComplexFloat", "c10::complex<float>"),
-    "complex128": ("ComplexDouble", "c10::complex<double>"),
-    "bool": ("Bool", "bool"),
+# The C++ type that a dtype is computed in.
+_COMPUTING_TYPES: Mapping[str, str] = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "float",
+    "bfloat16": "float",
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "bool": "bool",
 }
 
 # Groups whose meta function gives TensorIterator other inputs than the schema's tensors in their order: exchanged ones,
@@ -95,6 +96,11 @@ class PointwiseKernel:
     out: str | None
     truth_tensors: tuple[str, ...]
     texts: Mapping[str, tuple[str, ...]]
+
+    @property
+    def key(self) -> str:
+        """What the shard is chosen by."""
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -207,7 +213,6 @@ def lower_expr(
     places = _places(inputs)
     used = {*expression.scalars, *(condition.name for condition in expression.conditions)}
     used |= {name for name in expression.tensors if inputs[name].type == "Tensor?"}
-    pairs = [_ENUMERATORS[dtype] for dtype in dtypes]
     texts: dict[str, tuple[str, ...]] = {}
     for condition in expression.conditions:
         if isinstance(condition, TextIs):
@@ -215,15 +220,15 @@ def lower_expr(
     return PointwiseKernel(
         namespace=namespace,
         operator=operator.name,
-        name=operator.kernel_name if namespace == "aten" else f"{namespace}_{operator.kernel_name}",
+        name=operator.kernel_name,
         parameters=parameters,
         declared="".join(f", {argument.cpp_type} {argument.cpp_name}" for argument in parameters),
         defined="".join(
             f", {argument.cpp_type} " + (argument.cpp_name if argument.name in used else f"/*{argument.cpp_name}*/")
             for argument in parameters
         ),
-        dtypes=tuple(enumerator for enumerator, _ in pairs),
-        computing_types=tuple(dict.fromkeys(type for _, type in pairs)),
+        dtypes=tuple(SCALAR_TYPES[dtype] for dtype in dtypes),
+        computing_types=tuple(dict.fromkeys(_COMPUTING_TYPES[dtype] for dtype in dtypes)),
         dtype=_dtype(expression),
         operands=tuple(places[name] for name in expression.tensors),
         text=expression.text,
@@ -237,15 +242,6 @@ def lower_expr(
 
 
 def plan_pointwise(kernels: Iterable[PointwiseKernel]) -> PointwisePlan:
-    """Sort the kernels into files by a stable hash of their names, so that a new one changes one file.
-
-    The number of files is a power of two, so that it changes seldom.
-    """
+    """Sort the kernels by name, and into files."""
     ordered = tuple(sorted(kernels, key=lambda kernel: kernel.name))
-    count = 1
-    while count * SHARD_SIZE < len(ordered):
-        count *= 2
-    places: dict[int, list[PointwiseKernel]] = {}
-    for kernel in ordered:
-        places.setdefault(zlib.crc32(kernel.name.encode()) % count, []).append(kernel)
-    return PointwisePlan(ordered, tuple(PointwiseShard(index, tuple(places[index])) for index in sorted(places)))
+    return PointwisePlan(ordered, shards(ordered, SHARD_SIZE, PointwiseShard))

@@ -83,9 +83,15 @@ def free_names(expression: str) -> frozenset[str]:
     """The names that a Python expression reads from outside; those that it binds itself are left out.
 
     Raises:
-        SyntaxError: it is not one expression.
+        SyntaxError: it is not one expression, or one that a function of its own is needed for.
     """
-    tree = ast.parse(expression, mode="eval")
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+        ast.parse(f"({expression})", mode="eval")  # a comment would swallow what is printed behind it
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise SyntaxError("it holds a null character, or is nested too deeply") from error
+    if any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in ast.walk(tree)):
+        raise SyntaxError("`yield` and `await` have no meaning here")
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load)) - bound

@@ -65,7 +65,8 @@ def _check_installed(project: Project, manifest: TileOpsManifest, installed: Til
                     codes.TILEOPS_MISSING,
                     "TileOPs is not installed, and this manifest needs its op signatures",
                     project.span(TILEOPS, "manifest"),
-                    help="`pip install --ignore-requires-python tileops`, or remove this manifest",
+                    help="`pip install --ignore-requires-python tileops`, or do without: remove this manifest, or make "
+                    "the project with `acmegen new-backend --without-tileops`",
                 )
             ]
         )

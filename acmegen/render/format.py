@@ -6,7 +6,8 @@ import hashlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -58,7 +59,9 @@ def format_files(texts: Mapping[str, str]) -> dict[str, str]:
             missing[language][path] = text
         else:
             formatted[path] = cached
-    for path, text in (_format_cpp(missing["cpp"]) | _format_python(missing["py"])).items():
+    with _cpp_formatter(missing["cpp"]) as cpp:
+        fresh = _format_python(missing["py"]) | cpp()
+    for path, text in fresh.items():
         formatted[path] = text
         cache.write("format", keys[path], text)
     return {path: formatted[path] for path in texts}
@@ -91,15 +94,23 @@ def _clang_format() -> str:
     return str(Path(spec.origin).parent / "data" / "bin" / "clang-format")
 
 
-def _format_cpp(texts: Mapping[str, str]) -> dict[str, str]:
+@contextmanager
+def _cpp_formatter(texts: Mapping[str, str]) -> Iterator[Callable[[], dict[str, str]]]:
+    """Start clang-format on all `texts`; the function waits for it. Meanwhile black can do its work."""
     if not texts:
-        return {}
+        yield dict
+        return
     with tempfile.TemporaryDirectory() as folder:
         files = {path: Path(folder) / f"{index}{PurePosixPath(path).suffix}" for index, path in enumerate(texts)}
         for path, file in files.items():
             file.write_text(texts[path], encoding="utf-8", newline="\n")
         command = [_clang_format(), "-i", f"--style={json.dumps(CPP_STYLE)}", *map(str, files.values())]
-        result = subprocess.run(command, capture_output=True, text=True)
-        if result.returncode != 0:
-            raise ValueError(f"clang-format failed: {result.stderr}")
-        return {path: file.read_text(encoding="utf-8") for path, file in files.items()}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace") as process:
+
+            def finish() -> dict[str, str]:
+                _, errors = process.communicate()
+                if process.returncode != 0:
+                    raise ValueError(f"clang-format failed: {errors}")
+                return {path: file.read_text(encoding="utf-8") for path, file in files.items()}
+
+            yield finish

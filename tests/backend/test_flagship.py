@@ -1,6 +1,6 @@
 """The flagship, built as its README says: its own tests pass, and the demo trains on it.
 
-`pytest --backend nova` makes, builds and tests a new project of that name instead, which takes the flagship's place in this
+`pytest --backend nova` makes, builds and tests a new project of that name instead, which replaces the flagship in this
 environment until the next run.
 """
 

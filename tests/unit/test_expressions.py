@@ -389,9 +389,8 @@ class TestLowering:
         with pytest.raises(ExpressionError, match="at most 7 tensors"):
             lower_expr(many, None, " + ".join(f"x{i}" for i in range(8)), FLOAT)
 
-    def test_kernels_of_other_namespaces_have_names_of_their_own(self, operators: Operators) -> None:
+    def test_kernels_of_other_namespaces_are_not_among_those_of_torch(self, operators: Operators) -> None:
         kernel = lower_expr(operators["relu"], None, "max(self, 0)", FLOAT, namespace="mine")
-        assert kernel.name == "mine_relu"
         assert plan_pointwise([kernel]).torch_kernels == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,7 @@ def test_torch() -> None:
             "DeviceAllocator": (),
             "HostAllocator": (method("get_stats"),),
         },
+        frozenset({"active_requests", "active_bytes", "allocations", "allocated_bytes"}),
     )
     assert plan.version == "2.13.0"
     assert plan.guard_methods == {"record", "block"}
@@ -139,6 +141,18 @@ def test_torch() -> None:
     assert plan.generator_methods == {"seed"}
     assert plan.allocator_methods == frozenset()
     assert plan.host_allocator_methods == {"get_stats"}
+    assert plan.host_statistics["allocations"] == "allocations"
+
+
+def test_counters_of_host_memory_before_torch_2_10() -> None:
+    old = frozenset({"allocation", "segment", "allocated_bytes", "reserved_bytes"})
+    plan = lower_torch("2.9.1", defaultdict(tuple), old)
+    assert plan.host_statistics == {
+        "active_requests": "allocation",
+        "active_bytes": "allocated_bytes",
+        "allocations": "segment",
+        "allocated_bytes": "reserved_bytes",
+    }
 
 
 @pytest.mark.parametrize("version", ["2.9.0", "2.13.0", "2.14.1", "2.14.0.dev20260101"])

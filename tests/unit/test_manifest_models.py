@@ -157,12 +157,19 @@ def test_every_attribute_of_the_torch_that_was_listed_is_reserved() -> None:
     assert free == []
 
 
-@pytest.mark.parametrize("value", ["my-package", "torch", "tileops", "a.b", "import", "../x", "9a"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("my-package", "torch", "tileops", "a.b", "import", "../x", "9a", "x" * 65),
+        # Modules of Python, and folders of the project.
+        *("json", "site", "pytest", "tests", "csrc", "CSRC", "third_party", "build", "tileops_nova"),
+    ],
+)
 def test_bad_package_names(value: str) -> None:
     assert error(BackendManifest, f"python_package: {value}\n").code in (codes.BAD_NAME, codes.RESERVED_NAME)
 
 
-@pytest.mark.parametrize("value", ["std", "at", "a__b", "_x", "class", "a::b", "time"])
+@pytest.mark.parametrize("value", ["std", "at", "c10", "caffe2", "uint8_t", "a__b", "_x", "class", "a::b", "time"])
 def test_bad_namespaces(value: str) -> None:
     assert error(BackendManifest, f"cpp_namespace: {value}\n").code in (codes.BAD_NAME, codes.RESERVED_NAME)
 
@@ -484,6 +491,10 @@ def test_a_preset_that_is_misspelt_gets_a_suggestion() -> None:
 )
 def test_schemas_that_are_not_valid(schema: str) -> None:
     assert errors(OpsManifest, f'custom:\n  "{schema}": user\n') == [(codes.BAD_OPERATOR_NAME, f'"{schema}"')]
+
+
+def test_a_file_can_be_named_after_an_operator_of_your_own() -> None:
+    assert error(OpsManifest, f'custom:\n  "{"f" * 101}(Tensor x) -> Tensor": user\n').code == codes.BAD_NAME
 
 
 @pytest.mark.parametrize("entry", ["reference", "{composite: {}}", "{unsupported: x}"])

@@ -11,7 +11,8 @@ from acmegen.diagnostics import Diagnostic, codes
 from acmegen.facts import Facts, load_facts
 from acmegen.manifest.load import load_project
 from acmegen.plan.device_lowering import lower_driver, lower_library
-from acmegen.plan.ops import Kernel, OpsPlan, StructuredKernel
+from acmegen.plan.kernels import Kernel, StructuredKernel
+from acmegen.plan.ops import OpsPlan
 from acmegen.plan.ops_lowering import lower_ops
 from tests.unit.manifests import covered, diagnostics_of, write_manifests
 
@@ -154,10 +155,33 @@ def test_symbolic_integers_become_concrete(tmp_path: Path, facts: Facts) -> None
     )
 
 
+def test_a_structured_expression_binds_its_output_for_the_fallback_only(tmp_path: Path, facts: Facts) -> None:
+    entry = '{expr: "self + alpha * other", dtypes: [float32], otherwise: %s}'
+    for otherwise, outputs in (("fallback", ("out",)), ("error", ())):
+        kernel = structured(lower(tmp_path, facts, f"ops:\n  add.Tensor: {entry % otherwise}\n"))["add.Tensor"]
+        assert kernel.outputs == outputs
+
+
 def test_a_structured_user_kernel_gets_precomputed_values(tmp_path: Path, facts: Facts) -> None:
     kernel = structured(lower(tmp_path, facts, "ops:\n  index_add: user\n"))["index_add"]
     assert kernel.precomputes
     assert kernel.statement == "kernels::index_add(self, precomputed.dim, index, source, alpha, out);"
+
+
+def test_a_structured_user_kernel_gets_the_tensors_that_precomputed_values_replace(
+    tmp_path: Path, facts: Facts
+) -> None:
+    kernel = structured(lower(tmp_path, facts, "ops:\n  index.Tensor: user\n"))["index.Tensor"]
+    assert kernel.statement == ("kernels::index_Tensor(self, indices, precomputed.sizes, precomputed.strides, out);")
+
+
+def test_user_kernels_without_single_tensors_get_their_device(tmp_path: Path, facts: Facts) -> None:
+    plan = lower(tmp_path, facts, "ops:\n  _foreach_add_.Scalar: user\n  randperm.generator: user\n")
+    guards = {kernel.function.operator: kernel.guard for shard in plan.kernels for kernel in shard.kernels}
+    assert guards == {
+        "_foreach_add_.Scalar": "list_device(self)",
+        "randperm.generator": "c10::device_or_default(device)",
+    }
 
 
 def test_optional_tensors_reach_the_meta_function(tmp_path: Path, facts: Facts) -> None:
@@ -244,6 +268,24 @@ def test_a_custom_operator_has_schema_kernel_meta_and_backward(tmp_path: Path, f
     assert backward.backward is None
 
 
+def test_a_custom_operator_that_writes_returns_its_arguments(tmp_path: Path, facts: Facts) -> None:
+    text = (
+        "custom:\n"
+        '  "f_(Tensor(a!) x) -> Tensor(a!)": {like: x, user: {}}\n'
+        '  "g(Tensor x, *, Tensor(a!) y, Tensor(b!) z) -> (Tensor(a!), Tensor(b!))": {like: x, user: {}}\n'
+    )
+    (space,) = lower(tmp_path, facts, text).custom
+    assert [(operator.meta, operator.meta_result) for operator in space.operators] == [((), "x"), ((), "{y, z}")]
+
+
+def test_a_custom_expression_gives_the_strides_of_its_loop(tmp_path: Path, facts: Facts) -> None:
+    text = 'custom:\n  "f(Tensor x) -> Tensor": {like: x, expr: "x + 1", dtypes: [float32]}\n'
+    plan = lower(tmp_path, facts, text)
+    (operator,) = plan.custom[0].operators
+    assert [definition.value for definition in operator.meta or ()] == [" = at::empty_like(x)"]
+    assert [kernel.name for kernel in plan.pointwise.kernels] == ["nova_f"]
+
+
 def test_a_custom_meta_function_in_python(tmp_path: Path, facts: Facts) -> None:
     (space,) = lower(tmp_path, facts, 'custom:\n  "f(Tensor x) -> Tensor": {meta: user, user: {}}\n').custom
     assert space.operators[0].meta is None
@@ -318,12 +360,49 @@ def test_parameters_do_not_shadow_what_the_templates_use(tmp_path: Path, facts: 
             '"f(Tensro x) -> Tensor"',
             "Tensro",
         ),
+        (
+            'custom:\n  "f(Tensor x, float y=1;) -> Tensor": {like: x, user: {}}\n',
+            codes.BAD_SCHEMA,
+            '"f(Tensor x, float y=1;) -> Tensor"',
+            "`1;` is not a default value",
+        ),
+        (
+            'custom:\n  "f.a(Tensor x) -> Tensor": {like: x, user: {}}\n'
+            '  "F_a(Tensor x) -> Tensor": {like: x, user: {}}\n',
+            codes.RESERVED_NAME,
+            '"f.a(Tensor x) -> Tensor"',
+            "are both `nova_f_a`",
+        ),
+        (
+            'ops:\n  trace.out: user\ncustom:\n  "out(Tensor x) -> Tensor": {namespace: trace, like: x, user: {}}\n',
+            codes.RESERVED_NAME,
+            '"out(Tensor x) -> Tensor"',
+            "`aten::trace.out` are both",
+        ),
+        (
+            "ops:\n  mm: {library: f, dtypes: [float32], scratch: {stream: {like: self}}}\n",
+            codes.BAD_LIBRARY_ENTRY,
+            "stream",
+            "a word of the language",
+        ),
+        (
+            'ops:\n  neg: {expr: "-q", dtypes: [float32], arguments: {q: slef}}\n',
+            codes.BAD_EXPRESSION,
+            "q",
+            "`q` stands for `slef`",
+        ),
         ('custom:\n  "f(Tensor x) -> int": {like: x, user: {}}\n', codes.BAD_SCHEMA, '"f(Tensor x) -> int"', "returns"),
         (
             'custom:\n  "f(int x) -> Tensor": {like: x, user: {}}\n',
             codes.BAD_SCHEMA,
             '"f(int x) -> Tensor"',
             "tensor argument",
+        ),
+        (
+            'custom:\n  "f_(Tensor(a!) x) -> Tensor(a!)": {like: x, expr: "x + 1", dtypes: [float32]}\n',
+            codes.BAD_SCHEMA,
+            '"f_(Tensor(a!) x) -> Tensor(a!)"',
+            "writes to its arguments",
         ),
         ('custom:\n  "f(Tensor x) -> Tensor": {user: {}}\n', codes.META_MISSING, '"f(Tensor x) -> Tensor"', "`like`"),
         (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from acmegen.plan.expression_source import ExpressionError
 from acmegen.plan.ops_grammar import (
-    GrammarError,
     Kind,
     Operand,
     Scope,
@@ -128,10 +128,14 @@ def test_sizes_and_dtypes() -> None:
         ("constant('a); b(')", 9, 8, "in quotes"),
         ("99999999999999999999", 0, 20, "64-bit"),
         ("(" * 500 + "1" + ")" * 500, 0, 1, "not an expression"),
+        ("-" * 500 + "1", 64, 437, "nested too deeply"),
+        ("-" * 3000 + "1", 0, 3001, "nested too deeply"),
+        ("1 + " * 2000 + "1", 4000, 4001, "longer than 4000 characters"),
+        ("É", 0, 1, "there is no argument"),
     ],
 )
 def test_mistakes(text: str, offset: int, length: int, words: str) -> None:
-    with pytest.raises(GrammarError) as raised:
+    with pytest.raises(ExpressionError) as raised:
         compile_argument(text, SCOPE)
     assert words in raised.value.message
     if len(text) < 100:
@@ -139,16 +143,16 @@ def test_mistakes(text: str, offset: int, length: int, words: str) -> None:
 
 
 def test_offsets_count_characters() -> None:
-    with pytest.raises(GrammarError) as raised:
+    with pytest.raises(ExpressionError) as raised:
         compile_argument("x.size(ä)", SCOPE)
     assert (raised.value.offset, raised.value.length) == (7, 1)
 
 
 def test_a_condition_is_a_truth_value() -> None:
-    with pytest.raises(GrammarError, match="expected a truth value, this is an integer"):
+    with pytest.raises(ExpressionError, match="expected a truth value, this is an integer"):
         compile_condition("x.numel", SCOPE)
 
 
 def test_a_dtype_is_a_dtype() -> None:
-    with pytest.raises(GrammarError, match="expected a dtype"):
+    with pytest.raises(ExpressionError, match="expected a dtype"):
         compile_dtype("dim", SCOPE)

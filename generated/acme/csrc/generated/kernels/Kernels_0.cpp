@@ -107,7 +107,8 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
                                               at::ScalarType::Half, at::ScalarType::BFloat16}) &&
         (scale_grad_by_freq == false) &&
         ((indices.scalar_type() == c10::ScalarType::Long) ||
-         (indices.scalar_type() == c10::ScalarType::Int)))) {
+         (indices.scalar_type() == c10::ScalarType::Int)) &&
+        (grad_output.numel() == (indices.numel() * extent(grad_output, -1))))) {
     const torch::jit::Stack results =
         run_fallback("aten::embedding_dense_backward", "",
                      {grad_output, indices, num_weights, padding_idx, scale_grad_by_freq});
@@ -617,11 +618,14 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward(const at::Tensor& grad
   if (!(is_one_of(x.scalar_type(), {at::ScalarType::Double, at::ScalarType::Float,
                                     at::ScalarType::Half, at::ScalarType::BFloat16}) &&
         (grad_output.scalar_type() == x.scalar_type()) &&
-        (!weight_given.defined() || (weight_given.scalar_type() == x.scalar_type())))) {
+        (!weight_given.defined() || (weight_given.scalar_type() == x.scalar_type())) &&
+        (x.dim() > 0) && (grad_output.sizes() == x.sizes()) &&
+        (!weight_given.defined() || (weight_given.sizes() == slice(x.sizes(), -1))))) {
     TORCH_CHECK_NOT_IMPLEMENTED(
         false,
         "rms_norm_backward on this device needs `x` of dtype float64 or float32 or float16 or "
-        "bfloat16 and `dtype(grad_output) == dtype(x)` and `dtype(weight) == dtype(x)`");
+        "bfloat16 and `dtype(grad_output) == dtype(x)` and `dtype(weight) == dtype(x)` and `x.dim "
+        "> 0` and `grad_output.sizes == x.sizes` and `weight.sizes == x.sizes[-1:]`");
   }
   const at::Tensor out0 = empty_tensor(x.sizes(), x.scalar_type());
   const at::Tensor out1 = weight_given.defined()

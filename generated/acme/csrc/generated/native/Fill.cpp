@@ -5,6 +5,8 @@
 #include <ATen/ScalarOps.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
+
 #include "generated/native/NativeFunctions.h"
 #include "generated/native/StridedCopy.h"
 #include "generated/runtime/Driver.h"
@@ -12,12 +14,29 @@
 
 namespace acme::native {
 
+namespace {
+
+// The elements of `tensor` without those that an expanded dimension repeats: a fill may write such
+// a tensor, a copy may not.
+at::Tensor without_repetitions(const at::Tensor& tensor) {
+  at::DimVector sizes(tensor.sizes());
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (tensor.stride(dim) == 0) {
+      sizes[dim] = std::min<int64_t>(sizes[dim], 1);
+    }
+  }
+  return as_strided(tensor, c10::fromIntArrayRefSlow(sizes), tensor.sym_strides(), std::nullopt);
+}
+
+}  // namespace
+
 at::Tensor& fill__Scalar(at::Tensor& self, const at::Scalar& value) {
   // Converting here raises the error of a value that does not fit at once, and not later on the
   // stream.
   const at::Tensor element = at::detail::scalar_tensor_static(value, self.scalar_type(), c10::kCPU);
   if (self.numel() != 0) {
-    strided_copy(self, element.expand(self.sizes()));
+    const at::Tensor target = without_repetitions(self);
+    strided_copy(target, element.expand(target.sizes()));
   }
   return self;
 }

@@ -14,10 +14,11 @@
 namespace acme::native {
 namespace {
 
-// A CPU tensor over the memory of a device tensor. It owns sizes and strides, but not the memory.
-at::Tensor host_view(const at::Tensor& tensor) {
-  at::Tensor view = at::from_blob(host_address(tensor.const_data_ptr()), tensor.sizes(),
-                                  tensor.strides(), at::dtype(tensor.scalar_type()));
+// A CPU tensor over the memory of a device tensor at `address`. It owns sizes and strides, but not
+// the memory.
+at::Tensor host_view(const at::Tensor& tensor, const void* address) {
+  at::Tensor view = at::from_blob(host_address(address), tensor.sizes(), tensor.strides(),
+                                  at::dtype(tensor.scalar_type()));
   view._set_conj(tensor.is_conj());
   view._set_neg(tensor.is_neg());
   return view;
@@ -31,7 +32,8 @@ void strided_copy(const at::Tensor& dst, const at::Tensor& src) {
   // Python may have put functions of its own.
   launch_host_function(
       getCurrentAcmeStream(), "copy",
-      [target = host_view(dst), source = src.is_cpu() ? src : host_view(src)]() mutable {
+      [target = host_view(dst, dst.mutable_data_ptr()),
+       source = src.is_cpu() ? src : host_view(src, src.const_data_ptr())]() mutable {
         at::native::copy_(target, source, /*non_blocking=*/false);
       });
 }

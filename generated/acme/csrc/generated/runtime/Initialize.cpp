@@ -11,7 +11,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
-#include <torch/headeronly/version.h>
+#include <torch/version.h>
 
 #include <atomic>
 #include <cstdint>

@@ -1,0 +1,161 @@
+"""What a user can get wrong: a message that says where and what to do, exit code 1 or 2, nothing written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acmegen.diagnostics import codes
+from tests.conftest import Acmegen
+
+WITHOUT = """
+import importlib.util, sys
+find_spec = importlib.util.find_spec
+hidden = set({hidden!r})
+importlib.util.find_spec = lambda name, package=None: None if name in hidden else find_spec(name, package)
+import importlib.metadata
+version = importlib.metadata.version
+def without(name):
+    if name in hidden:
+        raise importlib.metadata.PackageNotFoundError(name)
+    return version(name)
+importlib.metadata.version = without
+from acmegen.cli import main
+main(sys.argv[1:])
+"""
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run_without(repository: Path, hidden: list[str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line in an environment where the packages `hidden` are not installed."""
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(hidden=hidden), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(repository)},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "code", "place"),
+    [
+        ("backend.yaml", "manifest: backend/v1\nname: cuda\n", codes.RESERVED_NAME, "2:7"),
+        ("backend.yaml", "manifest: backend/v1\nname: [\n", codes.YAML_SYNTAX, "3:1"),
+        ("allocator.yaml", "manifest: allocator/v1\ndevice: {kind: best}\n", codes.WRONG_VALUE, "2:16"),
+        ("ops/mine.yaml", "manifest: ops/v1\nops:\n  ad.Tensor: user\n", codes.UNKNOWN_OPERATOR, "3:3"),
+        (
+            "tileops.yaml",
+            "manifest: tileops/v1\nops:\n  A: {kernel: {reference: true}}\n",
+            codes.TILEOPS_UNKNOWN_OP,
+            "3:3",
+        ),
+    ],
+)
+def test_a_manifest_that_is_not_valid(
+    acmegen: Acmegen, project: Path, file: str, text: str, code: str, place: str
+) -> None:
+    (project / "manifests" / file).write_text(text)
+    before = files(project)
+    for command in ("regen", "check"):
+        result = acmegen(command, project)
+        assert result.returncode == 1
+        assert f"error[{code}]" in result.stderr
+        assert f"{file}:{place}" in result.stderr
+        assert "Traceback" not in result.stderr
+    assert files(project) == before
+
+
+def test_without_torch_every_command_says_what_to_install(
+    repository: Path, new_project: Callable[[str], Path], tmp_path: Path
+) -> None:
+    for arguments in (("new-backend", "acme", "--dir", tmp_path / "acme"), ("check", new_project("acme"))):
+        result = run_without(repository, ["torch"], *arguments)
+        assert result.returncode == 2
+        assert "torch is not installed" in result.stderr and "pip install torch" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_tileops_a_project_can_be_made_without_its_side(repository: Path, tmp_path: Path) -> None:
+    target = tmp_path / "acme"
+    result = run_without(repository, ["tileops"], "new-backend", "acme", "--dir", target)
+    assert result.returncode == 2
+    assert "TileOPs is not installed" in result.stderr and "--without-tileops" in result.stderr
+    assert "-->" not in result.stderr, "a place in a file that does not exist"
+    assert list(tmp_path.iterdir()) == []
+    result = run_without(repository, ["tileops"], "new-backend", "acme", "--dir", target, "--without-tileops")
+    assert result.returncode == 0, result.stderr
+    assert not any("tileops" in path for path in files(target) if not path.startswith("manifests/schema/"))
+    assert run_without(repository, ["tileops"], "check", target).returncode == 0
+
+
+def test_what_is_in_the_way_of_a_generated_file_is_named(acmegen: Acmegen, project: Path) -> None:
+    (project / "manifests" / "ops" / "mine.yaml").write_text("manifest: ops/v1\nops:\n  trace: user\n")
+    (project / "csrc" / "kernels" / "trace.cpp").mkdir(parents=True)
+    before = files(project)
+    result = acmegen("regen", "--force", project)
+    assert result.returncode == 1
+    assert "csrc/kernels/trace.cpp: a folder is in its place" in result.stderr
+    assert files(project) == before
+
+
+@pytest.mark.parametrize("target", ["dangling", "loop", "a" * 300, "file/below"])
+def test_targets_that_cannot_be_folders(acmegen: Acmegen, tmp_path: Path, target: str) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").write_text("mine")
+    result = acmegen("new-backend", "acme", "--dir", target, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.rstrip() and "Traceback" not in result.stderr and "fault of acmegen" not in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "file", "loop"]
+
+
+def test_any_path_will_do(acmegen: Acmegen, tmp_path: Path) -> None:
+    folder = tmp_path / "späce 漢 'quoted'" / "acme"
+    result = acmegen("new-backend", "acme", "--dir", folder, PYTHONIOENCODING="koi8-r")
+    assert result.returncode == 0, result.stderr
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link").symlink_to(folder)
+    (folder / "manifests").rename(tmp_path / "manifests")
+    link = Path("elsewhere", "link")
+    assert acmegen("regen", link, "--manifests", "manifests", cwd=tmp_path).returncode == 0
+    for project in (tmp_path / link, folder):
+        result = acmegen("check", project, cwd=tmp_path / "elsewhere")
+        assert result.returncode == 0, result.stderr
+
+
+def test_arguments_of_pytest_need_no_project(acmegen: Acmegen, project: Path) -> None:
+    result = acmegen("test", "--version", cwd=project)
+    assert (result.returncode, "-m pytest --version" in result.stderr) == (0, True)
+    result = acmegen("test", project / "csrc")
+    assert (result.returncode, "no pyproject.toml" in result.stderr) == (2, True)
+
+
+def test_explain_says_what_a_code_means(acmegen: Acmegen) -> None:
+    result = acmegen("explain", codes.UNKNOWN_FIELD.lower())
+    assert result.returncode == 0 and result.stdout.startswith("ACME012: a field is not known\n")
+    result = acmegen("explain", "ACME12")
+    assert result.returncode == 2 and "did you mean" in result.stderr
+
+
+def test_an_interrupted_run_leaves_nothing(repository: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "acmegen", "new-backend", "acme", "--dir", str(tmp_path / "acme")]
+    environment = {**os.environ, "PYTHONPATH": str(repository), "ACMEGEN_CACHE_DIR": str(tmp_path / "cache")}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        # The first thing that is cached tells that the command is at work.
+        while not (tmp_path / "cache").exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Aborted" in errors and "Traceback" not in errors
+    assert not (tmp_path / "acme").exists()
