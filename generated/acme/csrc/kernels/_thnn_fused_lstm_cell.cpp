@@ -2,8 +2,9 @@
 //
 // Serves _thnn_fused_lstm_cell.
 // _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor?
-// input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor) The device of the tensors
-// is current; work goes to its current stream.
+// input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)
+//
+// The device of the tensors is current; work goes to its current stream.
 //
 // This file is yours: it is written once and never overwritten.
 

@@ -108,6 +108,18 @@ def test_mixed_devices_are_refused(operator, reference, arguments):
             operator(*mixed)
 
 
+def test_shapes_that_do_not_fit_are_refused():
+    backward = torch.ops.acme.rms_norm_backward
+    x = torch.ones(4, 6, device=DEVICE)
+    for arguments in (
+        (x[0], x, None),
+        (x, x, torch.ones(5, device=DEVICE)),
+        (x[0, 0], x[0, 0], None),
+    ):
+        with pytest.raises(NotImplementedError, match="rms_norm_backward on this device needs"):
+            backward(*arguments, 1e-6)
+
+
 def test_a14_a_gradient_without_a_backward_operator_is_an_error():
     x = torch.randn(3, 4, device=DEVICE, requires_grad=True)
     (gradient,) = torch.autograd.grad(

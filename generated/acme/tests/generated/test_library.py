@@ -256,6 +256,10 @@ def test_errors_are_those_of_torch():
         torch.nn.functional.layer_norm(x, (2,))
     with pytest.raises(RuntimeError, match="weight"):
         torch.nn.functional.layer_norm(x, (3,), weight=torch.ones(2, device=DEVICE))
+    with pytest.raises(RuntimeError, match="shape"):
+        torch.ops.aten.embedding_dense_backward(
+            x, torch.zeros(5, dtype=torch.int64, device=DEVICE), 4, -1, False
+        )
 
 
 def test_addmm_ignores_what_a_beta_of_zero_hides():

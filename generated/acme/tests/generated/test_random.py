@@ -37,6 +37,8 @@ def test_e5_generator_of_another_device(other_device):
     assert torch.equal(x, torch.randn(10, device=other_device, generator=generator.manual_seed(3)))
     with pytest.raises(RuntimeError):
         torch.randn(10, device=DEVICE, generator=torch.Generator())
+    with pytest.raises(RuntimeError, match="found one on cpu"):
+        torch.randn(10, generator=generator)
 
 
 def test_e5_distributions():

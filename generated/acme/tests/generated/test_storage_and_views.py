@@ -221,6 +221,11 @@ def test_fill():
         x.fill_(1000)
     with pytest.raises(RuntimeError):
         x.fill_(torch.ones(2, device=DEVICE))
+    # Unlike a copy, a fill may go to an expanded tensor.
+    x[:, :1].expand(2, 3).fill_(5)
+    x[:, 1:2].expand(2, 3).fill_(torch.tensor(6, device=DEVICE))
+    x[:, 2:].expand(2, 3).zero_()
+    assert x.tolist() == [[5, 6, 0], [5, 6, 0]]
 
 
 def test_one_element_becomes_a_number():
@@ -245,11 +250,24 @@ def test_factories_check_their_arguments():
     )
 
 
-def test_lazy_clones_are_written_apart():
+LAZY_WRITES = {
+    "cumsum_": lambda x: x.cumsum_(0),
+    "add_": lambda x: x.add_(1),
+    "fill_": lambda x: x.fill_(7),
+    "zero_": lambda x: x.zero_(),
+    "zero_ of a part": lambda x: x[::2].zero_(),
+    "copy_ from another dtype": lambda x: x.copy_(torch.full((4,), 7, device=DEVICE)),
+    "copy_ from the host to a part": lambda x: x[::2].copy_(torch.full((2,), 7.0)),
+    "normal_": lambda x: x.normal_(),
+}
+
+
+@pytest.mark.parametrize("write", LAZY_WRITES)
+def test_lazy_clones_are_written_apart(write):
     x = torch.arange(4.0, device=DEVICE)
     y = torch._lazy_clone(x)
-    y.cumsum_(0)
-    assert (x.tolist(), y.tolist()) == ([0, 1, 2, 3], [0, 1, 3, 6])
+    LAZY_WRITES[write](y)
+    assert x.tolist() == [0, 1, 2, 3] != y.tolist()
 
 
 RANDOM = {

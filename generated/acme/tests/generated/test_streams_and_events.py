@@ -187,6 +187,21 @@ def test_c15_record_stream_protects_memory():
     assert torch.equal(y.cpu(), torch.full((SIZE,), 2.0))
 
 
+def test_c15_growing_on_a_side_stream_keeps_the_old_memory_until_it_is_copied():
+    side = torch.acme.Stream()
+    for _ in range(4):
+        x = torch.full((SIZE,), 7.0, device=DEVICE)
+        side.wait_stream(torch.acme.current_stream())
+        torch.acme.current_stream().synchronize()
+        occupy(side)
+        with side:
+            x.resize_(2 * SIZE)
+        others = [torch.zeros(SIZE, device=DEVICE) for _ in range(8)]
+        side.synchronize()
+        assert torch.equal(x[:SIZE].cpu(), torch.full((SIZE,), 7.0))
+        del others
+
+
 def test_d6_backward_with_events_and_streams():
     side = torch.acme.Stream()
     x = torch.ones(SIZE, device=DEVICE, requires_grad=True)

@@ -585,6 +585,17 @@ def test_type_promotion():
         torch.testing.assert_close(result.cpu(), x + y)
 
 
+def test_abs_of_complex_numbers_is_real():
+    x = torch.tensor([3 + 4j, -1j])
+    out = torch.empty(0, device=DEVICE)
+    assert torch.abs(x.to(DEVICE), out=out) is out
+    torch.testing.assert_close(out.cpu(), x.abs())
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.abs(
+            torch.ones(2, device=DEVICE), out=torch.empty(2, dtype=torch.int64, device=DEVICE)
+        )
+
+
 def test_d2_a_cpu_scalar_takes_the_device_of_the_other(other_device):
     result = torch.mul(torch.tensor(3.0), MATRIX.to(other_device))
     assert result.device == other_device

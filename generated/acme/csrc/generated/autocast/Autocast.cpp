@@ -16,11 +16,8 @@ void set_default_autocast_dtype() {
 
 namespace {
 
-// The lists below name these types without their namespace.
-using at::IntArrayRef;
-using at::Scalar;
-using at::ScalarType;
-using at::Tensor;
+// The lists below name PyTorch's types without their namespace, and each PyTorch names others.
+using namespace at;
 
 // Which operators run in the lower dtype, in float32, or in the widest dtype of their arguments:
 // PyTorch's own lists, which its other accelerators use too. Operators on none of them run in the

@@ -17,7 +17,7 @@ namespace acme {
 /// How often one operator was served by a fallback.
 struct FallbackCount {
   std::string op;    ///< with its overload: `aten::nonzero`, `aten::sort.values_stable`
-  std::string kind;  ///< `reference` (on device memory in place) or `fallback` (on copies)
+  std::string kind;  ///< `reference` (on device memory in place), `fallback` (on copies)
   uint64_t count = 0;
 };
 

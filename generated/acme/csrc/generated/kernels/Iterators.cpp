@@ -34,10 +34,12 @@ at::TensorIterator make_iterator(
   switch (promotion) {
     case Promotion::Common:
     case Promotion::Float:
+    case Promotion::Magnitude:
       config.promote_inputs_to_common_dtype(true)
           .promote_integer_inputs_to_float(promotion == Promotion::Float)
           .cast_common_dtype_to_outputs(true)
-          .enforce_safe_casting_to_output(true);
+          .enforce_safe_casting_to_output(promotion != Promotion::Magnitude ||
+                                          !inputs.begin()->get().is_complex());
       break;
     case Promotion::Boolean:
       config.promote_inputs_to_common_dtype(true);

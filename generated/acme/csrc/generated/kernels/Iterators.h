@@ -19,6 +19,7 @@ namespace acme {
 enum class Promotion : uint8_t {
   Common,     ///< computes in their common dtype and returns it
   Float,      ///< the same, but integers become the default floating dtype
+  Magnitude,  ///< like Common for real inputs; of complex ones the result may be real
   Boolean,    ///< computes in their common dtype and returns bool
   Condition,  ///< the first is a condition; returns the common dtype of the others
 };

@@ -46,6 +46,10 @@ c10::Device common_device(const char* op, std::initializer_list<TensorArgument> 
   return device;
 }
 
+c10::Device list_device(at::TensorList tensors) {
+  return tensors.empty() ? c10::Device(c10::kPrivateUse1) : tensors.front().device();
+}
+
 torch::jit::Stack run_fallback(const char* op, const char* overload,
                                std::initializer_list<c10::IValue> arguments) {
   torch::jit::Stack stack(arguments);

@@ -38,6 +38,9 @@ struct TensorArgument {
 c10::Device common_device(const char* op, std::initializer_list<TensorArgument> arguments,
                           bool allow_cpu_scalars = false);
 
+/// The device of the first of `tensors`; without an index, for the current one, if there is none.
+c10::Device list_device(at::TensorList tensors);
+
 inline bool is_one_of(c10::ScalarType dtype, std::initializer_list<c10::ScalarType> dtypes) {
   return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
 }

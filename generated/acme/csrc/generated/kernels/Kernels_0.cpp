@@ -30,7 +30,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
 
 /// Serves abs by the expression `abs(self)`.
 at::Tensor abs(const at::Tensor& self) {
-  at::TensorIterator iterator = make_iterator(Promotion::Common, at::Tensor(), {self});
+  at::TensorIterator iterator = make_iterator(Promotion::Magnitude, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
   if (!pointwise::abs_supports(iterator.common_dtype())) {
     const torch::jit::Stack results = run_fallback("aten::abs", "", {self});
@@ -42,7 +42,7 @@ at::Tensor abs(const at::Tensor& self) {
 
 /// Serves abs.out by the expression `abs(self)`.
 at::Tensor& abs_out(const at::Tensor& self, at::Tensor& out) {
-  at::TensorIterator iterator = make_iterator(Promotion::Common, out, {self});
+  at::TensorIterator iterator = make_iterator(Promotion::Magnitude, out, {self});
   const c10::DeviceGuard guard(iterator.device(0));
   if (!pointwise::abs_supports(iterator.common_dtype())) {
     run_fallback("aten::abs", "out", {self, out});
@@ -54,7 +54,7 @@ at::Tensor& abs_out(const at::Tensor& self, at::Tensor& out) {
 
 /// Serves abs_ by the expression `abs(self)`.
 at::Tensor& abs_(at::Tensor& self) {
-  at::TensorIterator iterator = make_iterator(Promotion::Common, self, {self});
+  at::TensorIterator iterator = make_iterator(Promotion::Magnitude, self, {self});
   const c10::DeviceGuard guard(iterator.device(0));
   if (!pointwise::abs_supports(iterator.common_dtype())) {
     run_fallback("aten::abs_", "", {self});

@@ -25,7 +25,9 @@ at::Tensor without_repetitions(const at::Tensor& tensor) {
       sizes[dim] = std::min<int64_t>(sizes[dim], 1);
     }
   }
-  return as_strided(tensor, c10::fromIntArrayRefSlow(sizes), tensor.sym_strides(), std::nullopt);
+  return tensor.sizes().equals(sizes) ? tensor
+                                      : as_strided(tensor, c10::fromIntArrayRefSlow(sizes),
+                                                   tensor.sym_strides(), std::nullopt);
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ at::Tensor& fill__Tensor(at::Tensor& self, const at::Tensor& value) {
   if (value.is_cpu()) {
     return fill__Scalar(self, value.item());
   }
-  _copy_from(value, self, /*non_blocking=*/false);
+  _copy_from(value, without_repetitions(self), /*non_blocking=*/false);
   return self;
 }
 

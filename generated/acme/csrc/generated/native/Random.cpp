@@ -53,8 +53,11 @@ struct Philox {
   }
 };
 
-Philox reserve(const OptionalGenerator& generator, c10::DeviceIndex device) {
-  auto* const impl = check_generator(generator, device);
+Philox reserve(const OptionalGenerator& generator, c10::Device device) {
+  // A generator of the device brings tensors of others here too.
+  TORCH_CHECK(device.is_privateuseone(),
+              "Expected a tensor on acme with a generator of acme, found one on ", device);
+  auto* const impl = check_generator(generator, device.index());
   const std::lock_guard lock(impl->mutex_);
   const auto [seed, offset] = impl->philox_engine_inputs(kReserved);
   return {seed, offset};
@@ -104,8 +107,8 @@ void generate_each(const Philox& philox, scalar_t* data, int64_t numel, const Va
 // reach.
 template <typename scalar_t, typename Fill>
 void launch(const at::Tensor& self, const OptionalGenerator& generator, Fill fill) {
+  const Philox philox = reserve(generator, self.device());
   const c10::DeviceGuard guard(self.device());
-  const Philox philox = reserve(generator, self.device().index());
   const bool in_place = self.is_contiguous() && !self.is_neg();
   const at::Tensor target =
       in_place ? self

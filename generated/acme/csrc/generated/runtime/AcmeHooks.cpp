@@ -4,6 +4,8 @@
 
 #include "generated/runtime/AcmeHooks.h"
 
+#include <c10/core/DeviceGuard.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -60,21 +62,18 @@ c10::Allocator* AcmeHooks::getPinnedMemoryAllocator() const { return &getAcmeHos
 void AcmeHooks::resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const {
   c10::StorageImpl* implementation = storage.unsafeGetStorageImpl();
   TORCH_CHECK(implementation->resizable(), "Trying to resize storage that is not resizable.");
-  const c10::DeviceIndex previous = exchange_device(storage.device().index());
-  try {
-    c10::DataPtr data = getAcmeAllocator().allocate(bytes);
-    const size_t kept = std::min(storage.nbytes(), bytes);
-    if (kept > 0) {
-      driver::memcpy_async(data.get(), storage.data(), kept, driver::kDeviceToDevice,
-                           getCurrentAcmeStream().stream());
-    }
-    implementation->set_data_ptr_noswap(std::move(data));
-    implementation->set_nbytes(bytes);
-  } catch (...) {
-    set_device(previous);
-    throw;
+  const c10::DeviceGuard guard(storage.device());
+  c10::DataPtr data = getAcmeAllocator().allocate(bytes);
+  const size_t kept = std::min(storage.nbytes(), bytes);
+  if (kept > 0) {
+    const AcmeStream stream = getCurrentAcmeStream();
+    driver::memcpy_async(data.get(), storage.data(), kept, driver::kDeviceToDevice,
+                         stream.stream());
+    // The old memory is freed below, and may be of another stream.
+    getAcmeAllocator().recordStream(storage.data_ptr(), stream);
   }
-  set_device(previous);
+  implementation->set_data_ptr_noswap(std::move(data));
+  implementation->set_nbytes(bytes);
 }
 
 const at::Generator& AcmeHooks::getDefaultGenerator(c10::DeviceIndex device) const {
