@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 NAME ?= acme
 
-.PHONY: demo test test-nova lint setup generated clean
+.PHONY: demo test test-nova stress benchmark lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -36,9 +36,29 @@ test: setup
 test-nova: setup
 	$(BIN)/python -m pytest tests/backend --backend nova
 
+# The allocators under random use, with each sanitizer: about half an hour.
+stress: setup
+	$(BIN)/python -m tests.runtime_stress
+
+# Two backends, one for each kind of allocator; that of the second is uninstalled again. Nothing is asserted.
+benchmark: setup
+	@echo "== new backends in build/benchmark"
+	rm -rf build/benchmark
+	$(BIN)/acmegen new-backend $(NAME) --dir build/benchmark/caching
+	$(BIN)/acmegen new-backend $(NAME)_direct --dir build/benchmark/direct
+	sed -i '0,/kind: caching/s//kind: direct/' build/benchmark/direct/manifests/allocator.yaml
+	$(BIN)/acmegen regen build/benchmark/direct
+	@echo "== build"
+	$(BIN)/acmegen build build/benchmark/caching
+	$(BIN)/acmegen build build/benchmark/direct
+	@echo "== measure"
+	TORCH_DEVICE_BACKEND_AUTOLOAD=0 $(BIN)/python benchmarks/runtime.py --device $(NAME)
+	$(BIN)/python benchmarks/replay.py --devices $(NAME) $(NAME)_direct
+	$(BIN)/pip uninstall --yes torch_$(NAME)_direct tileops_$(NAME)_direct
+
 lint: setup
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check acmegen tests examples
+	$(BIN)/ruff format --check acmegen tests examples benchmarks
 	$(BIN)/mypy
 
 # The committed output, from nothing: once files too. The build's folder is kept.

@@ -37,7 +37,13 @@ OPTIONAL: dict[str, str] = {
     "memcpy_peer_async": "{status}(void*, int, const void*, int, size_t, {stream})",
     "host_pointer": "{status}(void**, const void*)",
     "launch_host_function": "{status}({stream}, void (*)(void*), void*)",
+    "declare_access": "{status}(const char*, const void*, size_t, int, const int64_t*, const int64_t*, int)",
 }
+
+# `declare_access` serves drivers that check the order between streams, such as the simulator: before a host function is
+# launched, it is called once for each range that the function touches, with the kernel's name, the address, the
+# element's size, the dimensions, the sizes, and the strides in bytes. The last argument is 0 for a read, 1 for a write;
+# 2 is added when the calling thread itself touches the memory, now.
 
 # `expr` in its host form and `reference` need both: the host's address of device memory, and a host function that
 # runs in stream order.

@@ -94,11 +94,37 @@ class BackendPlan:
 
 @dataclass(frozen=True)
 class AllocatorPlan:
-    """The device allocator and the pinned host allocator. All sizes are in bytes."""
+    """The device allocator and the pinned host allocator. All sizes are in bytes.
+
+    Attributes:
+        device_kind: `caching` or `direct`; all that follows `history_size` is of the former.
+        alignment: of each allocation.
+        host_kind: `caching`, `direct` or `none`.
+        memory_fraction: the part of a device's memory that the process may use.
+        history_size: the most events that the history of one device keeps.
+        small_limit: the largest allocation of the small pool, which grows by `small_segment_size`.
+        large_limit: from this size on, a segment is as large as what it is for, rounded up to `large_rounding`; below,
+            it has `large_segment_size`.
+        roundup_power2_divisions: the steps between two powers of two that sizes are rounded up to; 1 is off.
+        max_split_size: blocks of this size and more are not split; None: all are.
+        max_non_split_rounding: how much larger such a block may be than what it is given out for.
+        garbage_collection_threshold: the part of the usable memory above which cached memory goes back; None: never.
+    """
 
     device_kind: str
     alignment: int
     host_kind: str
+    memory_fraction: float
+    history_size: int
+    small_limit: int
+    small_segment_size: int
+    large_limit: int
+    large_segment_size: int
+    large_rounding: int
+    roundup_power2_divisions: int
+    max_split_size: int | None
+    max_non_split_rounding: int
+    garbage_collection_threshold: float | None
 
 
 @dataclass(frozen=True)

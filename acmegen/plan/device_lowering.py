@@ -102,7 +102,23 @@ def lower_library(binding: LibraryBinding | None) -> LibraryPlan | None:
 
 def lower_allocator(allocator: AllocatorManifest) -> AllocatorPlan:
     """The allocators."""
-    return AllocatorPlan(allocator.device.kind, allocator.device.alignment, allocator.host.kind)
+    device = allocator.device
+    return AllocatorPlan(
+        device_kind=device.kind,
+        alignment=device.alignment,
+        host_kind=allocator.host.kind,
+        memory_fraction=device.memory_fraction,
+        history_size=device.history_size,
+        small_limit=device.small.limit,
+        small_segment_size=device.small.segment,
+        large_limit=device.large.limit,
+        large_segment_size=device.large.segment,
+        large_rounding=device.large.round_to,
+        roundup_power2_divisions=device.roundup_power2_divisions,
+        max_split_size=device.max_split_size,
+        max_non_split_rounding=device.max_non_split_rounding,
+        garbage_collection_threshold=device.garbage_collection_threshold,
+    )
 
 
 # The counters of `at::HostStats` since torch 2.10, and what each was called before.

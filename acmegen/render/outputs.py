@@ -56,6 +56,8 @@ RULES: tuple[Rule, ...] = (
         "tests/generated/test_operators.py.jinja",
         when=lambda plan: plan.backend.fallback_policy in ("reference", "cpu"),
     ),
+    Rule("tests/generated/test_asynchronous_errors.py.jinja", when=lambda plan: plan.driver.simulator),
+    Rule("tests/generated/test_hostile_device.py.jinja", when=lambda plan: plan.driver.simulator),
     Rule("csrc/generated/fallback/Reference.*", when=lambda plan: plan.driver.host_access),
     Rule("csrc/generated/runtime/HostLaunch.*", when=lambda plan: plan.driver.host_access),
     Rule("csrc/kernels/{kernel.name}.cpp.jinja", owner=Owner.ONCE, each=("kernel", lambda plan: plan.ops.users)),
@@ -82,6 +84,7 @@ RULES: tuple[Rule, ...] = (
         manifest="ops/*.yaml",
         each=("space", lambda plan: plan.ops.custom),
     ),
+    Rule("csrc/generated/registration/*", manifest="ops/*.yaml"),
     Rule(
         "csrc/generated/pointwise/Pointwise_{shard.index}.cpp.jinja",
         manifest="ops/*.yaml",
@@ -103,7 +106,20 @@ RULES: tuple[Rule, ...] = (
     Rule("{tileops_package}/*", manifest="tileops.yaml", when=lambda plan: plan.tileops is not None),
     Rule("tests/generated/test_tileops.py.jinja", manifest="tileops.yaml", when=lambda plan: plan.tileops is not None),
     Rule("third_party/sim/*", when=lambda plan: plan.driver.simulator),
+    Rule("tests/generated/test_allocator.py.jinja", manifest="allocator.yaml"),
     Rule("*Allocator.*", manifest="allocator.yaml"),
+    *(
+        Rule(
+            f"csrc/generated/runtime/{name}.*",
+            manifest="allocator.yaml",
+            when=lambda plan: plan.allocator.device_kind == "caching",
+        )
+        for name in ("BlockPool", "DeviceHeapPools")
+    ),
+    *(
+        Rule(f"csrc/generated/runtime/{name}.*", manifest="allocator.yaml")
+        for name in ("Allocat*", "Block", "DeviceHeap*", "HeapLock", "OutOfMemory", "PendingBlocks")
+    ),
     Rule("*", manifest="backend.yaml"),
 )
 

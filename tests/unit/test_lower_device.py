@@ -11,7 +11,7 @@ from acmegen.diagnostics import DiagnosticError, format_text
 from acmegen.facts.headers import VirtualMethod
 from acmegen.manifest.driver_roles import REQUIRED
 from acmegen.manifest.load import Project, load_project
-from acmegen.plan.device import DriverFunction
+from acmegen.plan.device import AllocatorPlan, DriverFunction
 from acmegen.plan.device_lowering import (
     check_torch_version,
     lower_allocator,
@@ -115,9 +115,41 @@ def test_host_access_needs_both_functions(tmp_path: Path) -> None:
 
 
 def test_allocators(tmp_path: Path) -> None:
-    text = "device: {alignment: 2KiB}\nhost: {kind: none}\n"
+    text = "device: {kind: direct, alignment: 2KiB}\nhost: {kind: none}\n"
     allocator = lower_allocator(project_of(tmp_path, allocator=text).allocator)
     assert (allocator.device_kind, allocator.alignment, allocator.host_kind) == ("direct", 2048, "none")
+
+
+def test_a_caching_allocator(tmp_path: Path) -> None:
+    """Each field of the manifest reaches the templates."""
+    text = """
+device:
+  memory_fraction: 0.5
+  history_size: 10
+  small: {limit: 64KiB, segment: 1MiB}
+  large: {limit: 4MiB, segment: 8MiB, round_to: 1MiB}
+  roundup_power2_divisions: 8
+  max_split_size: 16MiB
+  max_non_split_rounding: 3MiB
+  garbage_collection_threshold: 0.75
+"""
+    mib = 1 << 20
+    assert lower_allocator(project_of(tmp_path, allocator=text).allocator) == AllocatorPlan(
+        device_kind="caching",
+        alignment=512,
+        host_kind="caching",
+        memory_fraction=0.5,
+        history_size=10,
+        small_limit=64 << 10,
+        small_segment_size=mib,
+        large_limit=4 * mib,
+        large_segment_size=8 * mib,
+        large_rounding=mib,
+        roundup_power2_divisions=8,
+        max_split_size=16 * mib,
+        max_non_split_rounding=3 * mib,
+        garbage_collection_threshold=0.75,
+    )
 
 
 def test_torch() -> None:

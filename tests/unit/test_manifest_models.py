@@ -344,7 +344,7 @@ def test_g10_sizes_of_another_type(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [("device: {kind: caching}", "caching"), ("host: {kind: pinned}", "pinned")]
+    ("text", "place"), [("device: {kind: pooling}", "pooling"), ("host: {kind: pinned}", "pinned")]
 )
 def test_kinds_of_allocators(text: str, place: str) -> None:
     assert errors(AllocatorManifest, text + "\n") == [(codes.WRONG_VALUE, place)]
@@ -352,7 +352,51 @@ def test_kinds_of_allocators(text: str, place: str) -> None:
 
 def test_allocator_defaults() -> None:
     loaded = allocator("device:\nhost:\n")
-    assert (loaded.device.kind, loaded.device.alignment, loaded.host.kind) == ("direct", 512, "caching")
+    assert (loaded.device.kind, loaded.device.alignment, loaded.host.kind) == ("caching", 512, "caching")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("memory_fraction: 0", "0"),
+        ("memory_fraction: 1.5", "1.5"),
+        ("garbage_collection_threshold: 1.0", "1.0"),
+        ("garbage_collection_threshold: -0.5", "-0.5"),
+        ("roundup_power2_divisions: 3", "3"),
+        ("roundup_power2_divisions: 128", "128"),
+        ("history_size: 0", "0"),
+    ],
+)
+def test_numbers_of_an_allocator_that_are_out_of_range(text: str, place: str) -> None:
+    assert errors(AllocatorManifest, f"device: {{{text}}}\n") == [(codes.WRONG_VALUE, place)]
+
+
+@pytest.mark.parametrize("field", ["max_split_size", "max_non_split_rounding", "small: {limit", "large: {round_to"])
+def test_sizes_of_an_allocator_are_not_0(field: str) -> None:
+    closing = "}" * field.count("{")
+    assert errors(AllocatorManifest, f"device: {{{field}: 0{closing}}}\n") == [(codes.BAD_SIZE, "0")]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("kind: direct, max_split_size: 64MiB", "max_split_size"),
+        ("kind: direct, small: {limit: 1MiB}", "small"),
+        ("kind: direct, garbage_collection_threshold: 0.5", "garbage_collection_threshold"),
+        ("max_split_size: 20MiB", "max_split_size"),
+        ("max_split_size: 21MiB, large: {segment: 32MiB}", "max_split_size"),
+        ("small: {limit: 3MiB}", "limit"),
+        ("small: {segment: 512KiB}", "segment"),
+        ("large: {limit: 12MiB, segment: 11MiB}", "limit"),
+        ("small: {limit: 2MiB}, large: {limit: 2MiB}", "small"),
+        ("large: {limit: 1MiB}", "large"),
+        ("small: {segment: 3000000}", "small"),
+        ("alignment: 1KiB, large: {segment: 20972032}", "large"),
+        ("alignment: 4KiB, large: {round_to: 512}", "large"),
+    ],
+)
+def test_contradictions_of_an_allocator(text: str, place: str) -> None:
+    assert errors(AllocatorManifest, f"device: {{{text}}}\n") == [(codes.CONTRADICTION, place)]
 
 
 # ---- ops/*.yaml

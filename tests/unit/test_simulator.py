@@ -20,7 +20,7 @@ NAMES = [
 
 
 def test_there_are_cases() -> None:
-    assert len(NAMES) == len(set(NAMES)) >= 35
+    assert len(NAMES) == len(set(NAMES)) >= 70
 
 
 @pytest.mark.parametrize("case", NAMES)
@@ -41,17 +41,31 @@ def test_exactly_the_bound_symbols_are_exported(simulator_library: Path) -> None
     )
     exported = {name for kind, name in (line.split()[1:3] for line in listing.stdout.splitlines()) if kind == "T"}
     runtime = {*binding["driver"]["functions"].values(), binding["driver"]["status"]["message"]}
-    declared = set(
-        re.findall(r"\b(sim\w+)\(", (simulator_library.parent.parent / "include" / "sim_blas.h").read_text())
-    )
+    include = simulator_library.parent.parent / "include"
+    declared = {
+        name
+        for header in ("sim_blas.h", "sim_debug.h")
+        for name in re.findall(r"^SIM_API [\w ]+\b(sim\w+)\(", (include / header).read_text(), re.MULTILINE)
+    }
     assert exported == runtime | declared
 
 
 def test_the_headers_are_c(simulator_root: Path) -> None:
     command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c"]
-    subprocess.run([*command, str(simulator_root / "include" / "sim_blas.h")], check=True)
+    for header in ("sim_blas.h", "sim_debug.h"):
+        subprocess.run([*command, str(simulator_root / "include" / header)], check=True)
+
+
+def test_each_setting_is_documented(simulator_root: Path) -> None:
+    pattern = re.compile(r"\bSIM_[A-Z]+(?:_[A-Z]+)*\b")
+    settings = set(re.findall(r'"(SIM_\w+)"', (simulator_root / "src" / "settings.cpp").read_text()))
+    documented = set(pattern.findall((simulator_root / "include" / "sim_debug.h").read_text()))
+    assert len(settings) == 14
+    assert settings == documented - {"SIM_API", "SIM_DEBUG_H"}
+    assert settings < set(pattern.findall((simulator_root / "README.md").read_text()))
 
 
 def test_the_sdk_is_neutral(simulator_root: Path) -> None:
-    for file in [simulator_root / "CMakeLists.txt", *simulator_root.glob("include/*"), *simulator_root.glob("src/*")]:
+    files = [simulator_root / "CMakeLists.txt", simulator_root / "README.md"]
+    for file in [*files, *simulator_root.glob("include/*"), *simulator_root.glob("src/*")]:
         assert not re.search(r"acme|torch", file.read_text(), re.IGNORECASE), file

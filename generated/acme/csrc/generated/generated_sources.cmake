@@ -52,13 +52,29 @@ set(
   csrc/generated/runtime/AcmeHooks.cpp
   csrc/generated/runtime/AcmeHostAllocator.cpp
   csrc/generated/runtime/AcmeStream.cpp
+  csrc/generated/runtime/AllocationHistory.cpp
+  csrc/generated/runtime/AllocatorSettings.cpp
+  csrc/generated/runtime/BlockPool.cpp
+  csrc/generated/runtime/DeviceHeap.cpp
+  csrc/generated/runtime/DeviceHeapMemory.cpp
+  csrc/generated/runtime/DeviceHeapPools.cpp
   csrc/generated/runtime/Driver.cpp
   csrc/generated/runtime/FreedMemory.cpp
   csrc/generated/runtime/HostLaunch.cpp
   csrc/generated/runtime/Initialize.cpp
+  csrc/generated/runtime/MemorySnapshot.cpp
+  csrc/generated/runtime/OutOfMemory.cpp
+  csrc/generated/runtime/PendingBlocks.cpp
   csrc/generated/structured/StructuredKernel.cpp
   csrc/generated/structured/Structured_0.cpp
   csrc/generated/structured/Structured_1.cpp
   csrc/generated/structured/Structured_2.cpp
   csrc/generated/structured/Structured_3.cpp
+)
+
+# The sources of torch_acme._C.
+set(
+  ACME_PYTHON_SOURCES
+  csrc/generated/python/Memory.cpp
+  csrc/generated/python/Module.cpp
 )

@@ -2,8 +2,13 @@
 # Template: tests/generated/conftest.py.jinja
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the tests share."""
+"""What the tests share.
 
+The simulated device is hostile all the time: memory is NaN until it is written and after it was freed, and accesses that no
+order between streams separates are found. A test that leaves such an access behind fails.
+"""
+
+import ctypes
 import os
 import subprocess
 import sys
@@ -12,6 +17,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+# Read with the first use of a device, also by the processes that tests start.
+os.environ.setdefault("SIM_POISON", "1")
+os.environ.setdefault("SIM_RACE", "count")
+
 import torch
 
 import torch_acme  # noqa: F401
@@ -27,6 +37,66 @@ def usual_device() -> Iterator[None]:
     yield
     for index in range(torch.acme.device_count()):
         torch.acme.synchronize(index)
+
+
+class Simulator:
+    """The settings and the findings of the simulated device, as third_party/sim/include/sim_debug.h has them."""
+
+    def __init__(self) -> None:
+        # Loaded already, with the backend.
+        self._library = ctypes.CDLL("libsim.so")
+        for count in ("simRaceCount", "simCorruptionCount", "simFaultCount"):
+            getattr(self._library, count).restype = ctypes.c_uint64
+
+    def set(self, **settings: object) -> None:
+        """Change settings, named as the environment's but without `SIM_`, until the end of the test."""
+        for name, value in settings.items():
+            status = self._library.simSetFault(f"SIM_{name}".encode(), str(value).encode())
+            assert status == 0, f"SIM_{name} can't be {value}"
+
+    def reset(self) -> None:
+        """Set all back to the environment's, with no findings."""
+        assert self._library.simResetFaults() == 0
+
+    @property
+    def races(self) -> int:
+        return self._library.simRaceCount()
+
+    @property
+    def corruptions(self) -> int:
+        return self._library.simCorruptionCount()
+
+    @property
+    def faults(self) -> int:
+        return self._library.simFaultCount()
+
+    @property
+    def report(self) -> str:
+        text = ctypes.create_string_buffer(1024)
+        assert self._library.simGetLastReport(text, len(text)) == 0
+        return text.value.decode()
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    """For tests that make the device fail, or that provoke a race and take it back by `reset`."""
+    simulator = Simulator()
+    simulator.reset()
+    yield simulator
+    simulator.set(OUT_OF_MEMORY_AT=0, LAUNCH_FAILURE_AT=0, LAUNCH_FAILURE_KERNEL="")
+    simulator.set(MEMORY_LIMIT=0, TASK_DELAY=0, TASK_JITTER=0, FAULT_DEVICE=-1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_unordered(usual_device: None) -> Iterator[None]:
+    """No test leaves an access that is not ordered, or a write to memory that is not its own."""
+    simulator = Simulator()
+    yield
+    findings = simulator.races, simulator.corruptions
+    report = simulator.report
+    if findings != (0, 0):
+        simulator.reset()
+    assert findings == (0, 0), f"{findings[0]} races, {findings[1]} corruptions; the last: {report}"
 
 
 @pytest.fixture
@@ -60,6 +130,7 @@ def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]
             timeout=300,
         )
         assert process.returncode == 0, process.stdout + process.stderr
+        assert "sim: " not in process.stderr, process.stderr
         return process
 
     return run

@@ -58,7 +58,22 @@ def test_current_device(other_device):
         lambda index: torch.Generator(f"{DEVICE}:{index}"),
         lambda index: torch.acme.get_device_name(index),
         lambda index: torch.acme.get_rng_state(index),
+        lambda index: torch.acme.set_rng_state(torch.acme.get_rng_state(), index),
         lambda index: torch.acme.mem_get_info(index),
+        lambda index: torch.acme.memory_stats(index),
+        lambda index: torch.acme.reset_peak_memory_stats(index),
+        lambda index: torch.acme.get_per_process_memory_fraction(index),
+        lambda index: torch.acme.set_per_process_memory_fraction(0.5, index),
+        lambda index: torch.acme.caching_allocator_alloc(8, index),
+        lambda index: torch.acme.memory._snapshot(index),
+        lambda index: torch.acme.get_device_properties(index),
+        lambda index: torch.acme.current_stream(index),
+        lambda index: torch.acme.default_stream(index),
+        lambda index: torch.acme.ExternalStream(64, index),
+        lambda index: torch.acme.Event(device=index),
+        lambda index: torch.accelerator.current_stream(index),
+        lambda index: torch.accelerator.synchronize(index),
+        lambda index: torch.accelerator.memory_stats(index),
     ],
 )
 def test_c25_index_out_of_range(use):
@@ -84,6 +99,23 @@ def test_d2_scalar_of_the_host_does_not_choose_the_device(other_device):
         assert y.tolist() == [0, 2, 4]
 
 
+def test_d9_same_op_on_one_device_and_then_the_other(other_device):
+    operations = {
+        "expr": lambda x: x * 2 + 1,
+        "library": lambda x: torch.softmax(x @ x, -1),
+        "reference": lambda x: x.cumsum(0).sort(descending=True).values,
+        "random": lambda x: torch.rand_like(x) < 2,
+    }
+    for name, operation in operations.items():
+        results = []
+        for device in (torch.device(DEVICE, 0), other_device, torch.device(DEVICE, 0)):
+            x = torch.arange(16.0).reshape(4, 4).to(device)
+            y = operation(x)
+            assert y.device == x.device, name
+            results.append(y.cpu())
+        assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2]), name
+
+
 def test_copies_between_devices(other_device):
     x = torch.arange(1000.0, device=DEVICE)
     y = (x + 1).to(other_device)
@@ -97,7 +129,29 @@ def test_accelerator():
     assert torch.accelerator.current_device_index() == 0
     torch.accelerator.synchronize()
     dtypes = torch.accelerator.get_device_capability(0)["supported_dtypes"]
-    assert torch.float32 in dtypes
+    names = {
+        "Bool": torch.bool, "Byte": torch.uint8, "Char": torch.int8, "Short": torch.int16, "Int": torch.int32,
+        "Long": torch.int64, "Half": torch.float16, "BFloat16": torch.bfloat16, "Float": torch.float32,
+        "Double": torch.float64, "ComplexFloat": torch.complex64, "ComplexDouble": torch.complex128,
+    }  # fmt: skip
+    # Those of backend.yaml, where a capability that nobody filled in has all of torch's.
+    assert dtypes == {
+        names[name]
+        for name in [
+            "Double",
+            "Float",
+            "Half",
+            "BFloat16",
+            "Byte",
+            "Char",
+            "Short",
+            "Int",
+            "Long",
+            "Bool",
+            "ComplexFloat",
+            "ComplexDouble",
+        ]
+    }
     assert torch.acme.get_device_capability()["supported_dtypes"] == dtypes
 
 
@@ -110,7 +164,12 @@ def test_b10_asking_initialises_nothing(run_python):
         assert torch.accelerator.device_count() > 0
         assert torch.accelerator.current_accelerator(check_available=True).type == "acme"
         torch.manual_seed(1)
+        torch.acme.get_rng_state_all()
+        torch.acme.is_bf16_supported()
         torch.acme.memory_allocated()
+        torch.acme.memory_summary()
+        torch.acme.host_memory_stats()
+        torch.acme.is_current_stream_capturing()
         assert not torch.acme.is_initialized()
         child = os.fork()
         if child == 0:

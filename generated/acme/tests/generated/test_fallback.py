@@ -184,6 +184,17 @@ def test_a21_neighbours_stay_as_they_are():
         assert base[8:].tolist() == [8, 9, 10, 11]
 
 
+def test_c21_reduce_then_fall_back():
+    for size in (1, 7, 1000):
+        x = torch.randn(size, 3)
+        y = x.to(DEVICE)
+        reduced = [tensor.sum(0) for tensor in (x, y)]
+        sorted_ = [tensor.sort().values.cumsum(0) for tensor in reduced]
+        torch.testing.assert_close(sorted_[1].cpu(), sorted_[0])
+        torch.testing.assert_close(y.amax(0).cummax(0).values.cpu(), x.amax(0).cummax(0).values)
+        assert torch.equal(y.cpu(), x)
+
+
 def test_the_same_tensor_twice_and_shared_storage():
     x = torch.tensor([3.0, 1.0, 2.0], device=DEVICE)
     assert torch.cumsum(x, 0, out=x) is x

@@ -117,3 +117,104 @@ def test_checkpoint_replays_dropout(use_reentrant):
     y = checkpoint(function, x, use_reentrant=use_reentrant)
     y.sum().backward()
     assert torch.equal(x.grad, y.detach())
+
+
+def test_state_is_seed_and_offset():
+    """As CUDA's: 16 bytes, the seed and how many numbers were reserved."""
+    generator = torch.Generator(DEVICE).manual_seed(123)
+    assert (generator.initial_seed(), generator.get_offset()) == (123, 0)
+    state = generator.get_state()
+    assert state.dtype == torch.uint8 and state.device.type == "cpu"
+    assert state.view(torch.int64).tolist() == [123, 0]
+    torch.rand(10, device=DEVICE, generator=generator)
+    offset = generator.get_offset()
+    assert offset > 0 and offset % 4 == 0
+    expected = torch.rand(10, device=DEVICE, generator=generator)
+    generator.set_offset(offset)
+    assert torch.equal(torch.rand(10, device=DEVICE, generator=generator), expected)
+    assert generator.manual_seed(123).get_offset() == 0
+    assert generator.seed() == generator.initial_seed()
+
+
+def test_states_that_can_not_be_are_refused():
+    generator = torch.Generator(DEVICE).manual_seed(5)
+    generator.set_offset(8)
+    before = generator.get_state()
+    for state in (
+        torch.zeros(8, dtype=torch.uint8),
+        torch.tensor([7, 3]).view(torch.uint8),
+        torch.zeros(16),
+    ):
+        with pytest.raises((RuntimeError, ValueError, TypeError)):
+            generator.set_state(state)
+    with pytest.raises((RuntimeError, ValueError)):
+        generator.set_offset(3)
+    assert torch.equal(generator.get_state(), before)
+
+
+def test_clones_go_their_own_way():
+    generator = torch.Generator(DEVICE).manual_seed(5)
+    torch.rand(3, device=DEVICE, generator=generator)
+    clone = generator.clone_state()
+    assert clone.device == generator.device
+    first = torch.rand(10, device=DEVICE, generator=generator)
+    assert clone.get_offset() < generator.get_offset()
+    assert torch.equal(torch.rand(10, device=DEVICE, generator=clone), first)
+
+
+def test_graph_safe_states_are_shared():
+    generator, other = torch.Generator(DEVICE).manual_seed(5), torch.Generator(DEVICE).manual_seed(
+        6
+    )
+    other.graphsafe_set_state(generator.graphsafe_get_state())
+    assert other.initial_seed() == 5
+    first, second = (torch.rand(10, device=DEVICE, generator=g) for g in (generator, other))
+    assert not torch.equal(first, second)
+    assert generator.get_offset() == other.get_offset()
+    generator.manual_seed(5)
+    assert torch.equal(torch.rand(10, device=DEVICE, generator=other), first)
+    with pytest.raises(RuntimeError):
+        generator.graphsafe_set_state(torch.Generator())
+
+
+def test_generators_are_pickled():
+    import pickle
+
+    generator = torch.Generator(DEVICE).manual_seed(5)
+    torch.rand(3, device=DEVICE, generator=generator)
+    twin = pickle.loads(pickle.dumps(generator))
+    assert twin.device == generator.device
+    assert torch.equal(
+        torch.rand(9, device=DEVICE, generator=twin),
+        torch.rand(9, device=DEVICE, generator=generator),
+    )
+
+
+def test_fork_rng_restores_what_it_is_told(other_device):
+    torch.manual_seed(1)
+    states = torch.acme.get_rng_state_all()
+    with torch.random.fork_rng(devices=[0, other_device.index], device_type=DEVICE):
+        torch.manual_seed(2)
+        torch.rand(4, device=DEVICE)
+        torch.rand(4, device=other_device)
+    assert all(map(torch.equal, states, torch.acme.get_rng_state_all()))
+    with torch.random.fork_rng(enabled=False, device_type=DEVICE):
+        torch.rand(4, device=DEVICE)
+    assert not torch.equal(states[0], torch.acme.get_rng_state())
+
+
+@pytest.mark.parametrize("preserve", [True, False])
+def test_checkpoint_preserves_the_state_if_asked(preserve):
+    from torch.utils.checkpoint import checkpoint
+
+    x = torch.ones(1000, device=DEVICE, requires_grad=True)
+    y = checkpoint(
+        lambda x: torch.nn.functional.dropout(x * 2, 0.5) * x,
+        x,
+        use_reentrant=False,
+        preserve_rng_state=preserve,
+    )
+    torch.rand(3, device=DEVICE)
+    y.sum().backward()
+    # The derivative is twice the value where the same elements were dropped again.
+    assert torch.equal(x.grad, 2 * y.detach()) is preserve

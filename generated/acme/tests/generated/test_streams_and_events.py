@@ -31,6 +31,32 @@ def test_streams_are_distinct():
     assert DEVICE in repr(first)
 
 
+def test_ids_are_distinct(other_device):
+    streams = [
+        torch.acme.Stream(device, priority)
+        for device in (0, other_device)
+        for priority in (0, 0, -1, -1)
+    ]
+    streams += [torch.acme.default_stream(device) for device in (0, other_device)]
+    assert len(set(streams)) == len(streams)
+    assert len({stream.acme_stream for stream in streams[:8]}) == 8
+    for device in (0, other_device.index):
+        ids = [stream.stream_id for stream in streams if stream.device_index == device]
+        assert len(set(ids)) == len(ids) == 5
+
+
+def test_stream_that_nobody_made_is_refused():
+    for stream_id in (2, 3, (1 << 40) | 1, 0b1111111101):
+        stream = torch.Stream(
+            stream_id=stream_id, device_index=0, device_type=torch.acme.Stream().device_type
+        )
+        with pytest.raises(RuntimeError):
+            stream.synchronize()
+    with pytest.raises(RuntimeError, match="aligned"):
+        torch.acme.ExternalStream(6)
+    assert torch.ones(1, device=DEVICE).item() == 1
+
+
 def test_stream_of_another_device(other_device):
     for device in (other_device, other_device.index, str(other_device)):
         stream = torch.acme.Stream(device)
@@ -40,6 +66,20 @@ def test_stream_of_another_device(other_device):
         assert torch.acme.current_device() == other_device.index
         assert torch.acme.current_stream() == stream
     assert torch.acme.current_device() == 0
+
+
+def test_priorities_of_torch_streams():
+    for priority in (0, -1, -100, 100):
+        stream = torch.Stream(DEVICE, priority=priority)
+        again = torch.acme.Stream(
+            stream_id=stream.stream_id,
+            device_index=stream.device_index,
+            device_type=stream.device_type,
+        )
+        # The nearest of those in the manifest.
+        assert again.priority in [0, -1]
+        with stream:
+            assert torch.ones(2, device=DEVICE).sum().item() == 2
 
 
 def test_priorities():
@@ -135,6 +175,51 @@ def test_event_times():
     assert begin.elapsed_time(end) > 0
 
 
+def test_times_of_torch_events():
+    begin, middle, end = (torch.Event(DEVICE, enable_timing=True) for _ in range(3))
+    stream = torch.Stream(DEVICE)
+    for event in (begin, middle, end):
+        event.record(stream)
+        occupy(stream)
+    torch.accelerator.synchronize()
+    assert 0 < begin.elapsed_time(middle) < begin.elapsed_time(end)
+    assert begin.elapsed_time(end) == pytest.approx(
+        begin.elapsed_time(middle) + middle.elapsed_time(end), rel=1e-3, abs=1e-3
+    )
+    assert end.elapsed_time(begin) < 0
+
+
+def test_times_need_events_of_one_device(other_device):
+    events = [torch.acme.Event(enable_timing=True, device=device) for device in (0, other_device)]
+    for event, device in zip(events, (0, other_device), strict=True):
+        event.record(torch.acme.current_stream(device))
+        event.synchronize()
+    with pytest.raises((RuntimeError, ValueError)):
+        events[0].elapsed_time(events[1])
+
+
+def test_handles_of_events():
+    event = torch.acme.Event()
+    assert event.acme_event == 0
+    event.record()
+    handle = event.acme_event
+    assert handle != 0
+    event.record()
+    assert event.acme_event == handle
+
+
+def test_event_can_be_recorded_again():
+    event = torch.acme.Event()
+    for value in range(10):
+        side = torch.acme.Stream()
+        with side:
+            x = torch.full((SIZE,), float(value), device=DEVICE)
+            event.record()
+        event.wait()
+        x.record_stream(torch.acme.current_stream())
+        assert (x + 1).sum().item() == (value + 1) * SIZE
+
+
 def test_event_without_timing_has_no_time():
     begin, end = torch.acme.Event(), torch.acme.Event()
     begin.record()
@@ -217,6 +302,25 @@ def test_d6_backward_on_several_devices(other_device):
     x = torch.ones(4, device=DEVICE, requires_grad=True)
     ((x * 2).to(other_device) * 3).sum().backward()
     assert x.grad.tolist() == [6] * 4
+
+
+def test_copies_between_devices_on_side_streams(other_device):
+    source, target = torch.acme.Stream(0), torch.acme.Stream(other_device)
+    for value in range(10):
+        with source:
+            occupy(source)
+            x = torch.full((SIZE,), float(value), device=DEVICE)
+            with torch.acme.stream(target):
+                y = torch.empty(SIZE, device=other_device).copy_(x, non_blocking=True)
+                z = y + 1
+            del x
+        # The copy is in the order of both streams, so neither memory is used again too early.
+        target.synchronize()
+        assert torch.equal(z.cpu(), torch.full((SIZE,), value + 1.0))
+
+
+def test_capturing():
+    assert torch.acme.is_current_stream_capturing() is False
 
 
 def test_waiting_releases_the_gil():

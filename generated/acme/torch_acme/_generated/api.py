@@ -21,6 +21,7 @@ from .device import (
     synchronize,
 )
 from .fallback import FallbackCount, fallback_stats, reset_fallback_stats
+from .gaps import GAPS as _GAPS
 from .initialization import _is_in_bad_fork as _is_in_bad_fork  # torch calls these two.
 from .initialization import _lazy_init as _lazy_init
 from .initialization import (
@@ -30,16 +31,27 @@ from .initialization import (
     is_initialized,
 )
 from .memory import (
+    caching_allocator_alloc,
+    caching_allocator_delete,
     empty_cache,
+    get_allocator_backend,
+    get_per_process_memory_fraction,
+    host_memory_stats,
+    host_memory_stats_as_nested_dict,
     max_memory_allocated,
     max_memory_reserved,
     mem_get_info,
     memory_allocated,
     memory_reserved,
+    memory_snapshot,
     memory_stats,
+    memory_stats_as_nested_dict,
     memory_summary,
+    reset_accumulated_host_memory_stats,
     reset_accumulated_memory_stats,
+    reset_peak_host_memory_stats,
     reset_peak_memory_stats,
+    set_per_process_memory_fraction,
 )
 from .random import (
     default_generators,
@@ -61,6 +73,7 @@ from .streams import (
     current_stream,
     default_stream,
     get_stream_from_external,
+    is_current_stream_capturing,
     set_stream,
     stream,
 )
@@ -70,7 +83,8 @@ def __getattr__(name: str) -> bool:
     # torch.utils.checkpoint reads this one to learn whether there is a state to save.
     if name == "_initialized":
         return is_initialized()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    reason = f": {_GAPS[name]}" if name in _GAPS else ""
+    raise AttributeError(f"torch.acme has no attribute {name!r}{reason}")
 
 
 # The backend's own operators.
@@ -84,6 +98,8 @@ __all__ = [
     "Stream",
     "StreamContext",
     "amp",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
     "current_device",
     "current_stream",
     "default_generators",
@@ -93,17 +109,22 @@ __all__ = [
     "device_of",
     "empty_cache",
     "fallback_stats",
+    "get_allocator_backend",
     "get_amp_supported_dtype",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_per_process_memory_fraction",
     "get_rng_state",
     "get_rng_state_all",
     "get_stream_from_external",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
@@ -113,16 +134,21 @@ __all__ = [
     "memory",
     "memory_allocated",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
+    "memory_stats_as_nested_dict",
     "memory_summary",
     "ops",
     "random",
+    "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_fallback_stats",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
     "set_device",
+    "set_per_process_memory_fraction",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",

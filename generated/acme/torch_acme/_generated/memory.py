@@ -2,7 +2,7 @@
 # Template: {package}/_generated/memory.py.jinja
 # SPDX-License-Identifier: Apache-2.0
 
-"""Memory of the devices: how much is used, and giving it back. All sizes are in bytes."""
+"""Memory of the devices and pinned memory of the host: how much is used, limits, giving it back. Sizes are in bytes."""
 
 import collections
 from typing import Any
@@ -13,6 +13,13 @@ from torch.types import Device
 from .. import _C
 from ._utils import DEVICE, _get_device_index
 from .initialization import _lazy_init, is_initialized
+from .memory_history import (  # noqa: F401  Here as in torch.cuda.memory.
+    _attach_out_of_memory_observer,
+    _dump_snapshot,
+    _record_memory_history,
+    _snapshot,
+    memory_snapshot,
+)
 
 
 def empty_cache() -> None:
@@ -30,6 +37,11 @@ def memory_stats(device: Device = None) -> collections.OrderedDict[str, Any]:
     if not is_initialized():
         return collections.OrderedDict()
     return torch.accelerator.memory.memory_stats(_get_device_index(device, optional=True))
+
+
+def memory_stats_as_nested_dict(device: Device = None) -> dict[str, Any]:
+    """`memory_stats`, with a dictionary for each part of a key."""
+    return _nested(memory_stats(device))
 
 
 def memory_allocated(device: Device = None) -> int:
@@ -69,6 +81,85 @@ def mem_get_info(device: Device = None) -> tuple[int, int]:
     """Free and total memory of `device` (default: the current one), as the driver gives them."""
     _lazy_init()
     return _C.memory_info(_get_device_index(device, optional=True))
+
+
+def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
+    """Let this process hold at most `fraction` (0 to 1) of the memory of `device` (default: the current one).
+
+    An allocation beyond it raises `torch.OutOfMemoryError`, after cached memory has been given back.
+    """
+    if not isinstance(fraction, float):
+        raise TypeError(f"expected a fraction of type float, but got {type(fraction).__name__}")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"expected a fraction from 0 to 1, but got {fraction}")
+    _lazy_init()
+    _C.set_memory_fraction(_get_device_index(device, optional=True), fraction)
+
+
+def get_per_process_memory_fraction(device: Device = None) -> float:
+    """The fraction of the memory of `device` (default: the current one) that this process may hold."""
+    _lazy_init()
+    return _C.memory_fraction(_get_device_index(device, optional=True))
+
+
+def get_allocator_backend() -> str:
+    """The name of the allocator: its kind in allocator.yaml."""
+    return "caching"
+
+
+def caching_allocator_alloc(
+    size: int, device: Device = None, stream: torch.Stream | int | None = None
+) -> int:
+    """Memory for another library, to be freed by `caching_allocator_delete`.
+
+    Args:
+        size: in bytes.
+        device: default: the current one.
+        stream: the stream that uses it, or its driver's handle; default: the current one.
+
+    Returns:
+        The address on the device; 0 for a size of 0.
+    """
+    _lazy_init()
+    index = _get_device_index(device, optional=True)
+    if stream is None:
+        stream = torch._C._accelerator_getStream(index)
+    elif isinstance(stream, int):
+        stream = _C.external_stream(stream, index)
+    elif not isinstance(stream, torch.Stream):
+        raise TypeError(f"expected a stream or its handle, but got {type(stream).__name__}")
+    if stream.device_index != index:
+        raise ValueError(f"the stream belongs to {stream.device}, not to {DEVICE}:{index}")
+    return _C.raw_alloc(size, stream)
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Free what `caching_allocator_alloc` gave."""
+    _C.raw_delete(mem_ptr)
+
+
+def host_memory_stats() -> collections.OrderedDict[str, Any]:
+    """The statistics of pinned host memory, with the keys of `torch.cuda.host_memory_stats`.
+
+    `active_requests` and `active_bytes` are what is in use; `allocations` and `allocated_bytes` also
+    count what is cached. Times are in microseconds.
+    """
+    return collections.OrderedDict(sorted(_C.host_memory_stats().items()))
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """`host_memory_stats`, with a dictionary for each part of a key."""
+    return _nested(host_memory_stats())
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Let the totals of the statistics of pinned memory begin at 0."""
+    _C.reset_accumulated_host_memory_stats()
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Let the peaks of the statistics of pinned memory begin at the present values."""
+    _C.reset_peak_host_memory_stats()
 
 
 _SUMMARY_ROWS = (
@@ -112,6 +203,17 @@ def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
             ]
             lines.append(f"{pool_title or title:<24}" + "".join(f"{cell:>14}" for cell in cells))
     return "\n".join(lines)
+
+
+def _nested(stats: collections.OrderedDict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in stats.items():
+        *parents, name = key.split(".")
+        place = result
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[name] = value
+    return result
 
 
 def _format_size(size: float) -> str:

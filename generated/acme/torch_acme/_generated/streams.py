@@ -13,7 +13,8 @@ from torch.types import Device
 
 from .. import _C
 from ._utils import DEVICE, _get_device_index
-from .initialization import _lazy_init
+from .device import _checked_index
+from .initialization import _lazy_init, is_initialized
 
 
 class Stream(torch.Stream):
@@ -97,14 +98,18 @@ class Event(torch.Event):
         device: Device = None,
     ) -> "Event":
         _lazy_init()
-        index = _get_device_index(device, optional=True)
         return super().__new__(
             cls,
-            torch.device(DEVICE, index),
+            torch.device(DEVICE, _checked_index(device)),
             enable_timing=enable_timing,
             blocking=blocking,
             interprocess=interprocess,
         )
+
+    @property
+    def acme_event(self) -> int:
+        """The driver's handle of this event, as an integer; 0 before it is first recorded."""
+        return _C.event_handle(self)
 
     def record(self, stream: torch.Stream | None = None) -> None:
         """Record behind the work that `stream` (default: the current one) has so far."""
@@ -166,6 +171,11 @@ def set_stream(stream: torch.Stream | None) -> None:
 def get_stream_from_external(data_ptr: int, device: Device = None) -> ExternalStream:
     """The stream that another library made, from the driver's handle. See `ExternalStream`."""
     return ExternalStream(data_ptr, device)
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether the current stream records a graph instead of running its work."""
+    return is_initialized() and _C.is_stream_capturing(current_stream())
 
 
 def _checked(stream: torch.Stream) -> torch.Stream:

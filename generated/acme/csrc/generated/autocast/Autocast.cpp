@@ -8,7 +8,11 @@
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
+#include "generated/registration/Registrations.h"
+
 namespace acme {
+
+void keep_autocast_registrations() noexcept {}
 
 void set_default_autocast_dtype() {
   at::autocast::set_autocast_dtype(c10::DeviceType::PrivateUse1, at::kBFloat16);

@@ -124,6 +124,13 @@ void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostM
   }
   images.map();
   for (size_t index = 0; index < arguments.size(); ++index) {
+    visit_tensors(arguments[index], [&](const at::Tensor& tensor) {
+      if (tensor.is_privateuseone()) {
+        memory.declare_access(op.schema().name().c_str(), tensor, is_written(op, index));
+      }
+    });
+  }
+  for (size_t index = 0; index < arguments.size(); ++index) {
     (*stack)[first + index] =
         host_argument(parameters[index], arguments[index], images, devices.device);
   }

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <c10/core/Allocator.h>
@@ -28,6 +29,10 @@ class HostMemory {
 
   /// Waits for the work that the current stream holds, copies made by map() included.
   virtual void synchronize() = 0;
+
+  /// The kernel of the operator `name` is about to touch the memory of `tensor`.
+  virtual void declare_access(const char* /*name*/, const at::Tensor& /*tensor*/,
+                              bool /*is_write*/) {}
 };
 
 /// Runs the CPU kernel of `op` on arguments that are on the device, and leaves on the stack what

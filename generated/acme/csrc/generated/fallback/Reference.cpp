@@ -21,6 +21,10 @@ class MappedMemory final : public HostMemory {
   }
 
   void synchronize() override { getCurrentAcmeStream().synchronize(); }
+
+  void declare_access(const char* name, const at::Tensor& tensor, bool is_write) override {
+    declare_host_access(name, tensor, is_write);
+  }
 };
 
 }  // namespace

@@ -104,9 +104,10 @@ void generate_each(const Philox& philox, scalar_t* data, int64_t numel, const Va
 }
 
 // Fills `self` by `fill(philox, data, numel)`, which writes contiguous memory that the host can
-// reach.
+// reach. `name` is the operator's, for errors.
 template <typename scalar_t, typename Fill>
-void launch(const at::Tensor& self, const OptionalGenerator& generator, Fill fill) {
+void launch([[maybe_unused]] const char* name, const at::Tensor& self,
+            const OptionalGenerator& generator, Fill fill) {
   const Philox philox = reserve(generator, self.device());
   const c10::DeviceGuard guard(self.device());
   const bool in_place = self.is_contiguous() && !self.is_neg();
@@ -115,7 +116,8 @@ void launch(const at::Tensor& self, const OptionalGenerator& generator, Fill fil
                : empty_memory_format(self.sym_sizes(), self.scalar_type(), at::kStrided,
                                      self.device(), false, at::MemoryFormat::Contiguous);
   auto* const data = static_cast<scalar_t*>(host_address(target.mutable_data_ptr()));
-  launch_host_function(getCurrentAcmeStream(), "random",
+  declare_access(name, target, /*is_write=*/true);
+  launch_host_function(getCurrentAcmeStream(), name,
                        [fill = std::move(fill), philox, data, numel = target.numel()] {
                          fill(philox, data, numel);
                        });
@@ -134,15 +136,16 @@ struct UniformStub {
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, self.scalar_type(), "uniform_", [&] {
       const auto low = static_cast<scalar_t>(from);
       const auto high = static_cast<scalar_t>(to);
-      launch<scalar_t>(
-          self, generator, [low, high](const Philox& philox, scalar_t* data, int64_t numel) {
-            generate_each<Bits<scalar_t>>(philox, data, numel, [=](Bits<scalar_t> bits) {
-              const auto value = static_cast<scalar_t>(
-                  at::transformation::uniform_real<scalar_t>(bits, low, high));
-              // Rounding may reach the bound that is to be excluded.
-              return value == high ? low : value;
-            });
-          });
+      launch<scalar_t>("uniform_", self, generator,
+                       [low, high](const Philox& philox, scalar_t* data, int64_t numel) {
+                         generate_each<Bits<scalar_t>>(
+                             philox, data, numel, [=](Bits<scalar_t> bits) {
+                               const auto value = static_cast<scalar_t>(
+                                   at::transformation::uniform_real<scalar_t>(bits, low, high));
+                               // Rounding may reach the bound that is to be excluded.
+                               return value == high ? low : value;
+                             });
+                       });
     });
   }
 };
@@ -166,7 +169,8 @@ struct NormalStub {
       using real_t = at::opmath_type<scalar_t>;
       using Draw = Bits<scalar_t>;
       launch<scalar_t>(
-          self, generator, [mean, std](const Philox& philox, scalar_t* data, int64_t numel) {
+          "normal_", self, generator,
+          [mean, std](const Philox& philox, scalar_t* data, int64_t numel) {
             generate<Draw>(philox, data, numel, [=](const std::array<Draw, kDraws<Draw>>& block) {
               std::array<scalar_t, kDraws<Draw>> elements;
               for (size_t index = 0; index < block.size(); index += 2) {
@@ -189,17 +193,18 @@ struct RandomFromToStub {
   void operator()(at::TensorIteratorBase& iterator, uint64_t range, int64_t from,
                   const OptionalGenerator& generator) const {
     const at::Tensor& self = iterator.tensor(0);
-    AT_DISPATCH_V2(
-        self.scalar_type(), "random_from_to", AT_WRAP([&] {
-          launch<scalar_t>(
-              self, generator, [range, from](const Philox& philox, scalar_t* data, int64_t numel) {
-                generate_each<uint64_t>(philox, data, numel, [=](uint64_t bits) {
-                  return at::transformation::uniform_int_from_to<scalar_t>(bits, range, from);
-                });
-              });
-        }),
-        at::kBool, at::kHalf, at::kBFloat16, AT_EXPAND(AT_ALL_TYPES),
-        AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES));
+    AT_DISPATCH_V2(self.scalar_type(), "random_from_to", AT_WRAP([&] {
+                     launch<scalar_t>(
+                         "random_", self, generator,
+                         [range, from](const Philox& philox, scalar_t* data, int64_t numel) {
+                           generate_each<uint64_t>(philox, data, numel, [=](uint64_t bits) {
+                             return at::transformation::uniform_int_from_to<scalar_t>(bits, range,
+                                                                                      from);
+                           });
+                         });
+                   }),
+                   at::kBool, at::kHalf, at::kBFloat16, AT_EXPAND(AT_ALL_TYPES),
+                   AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES));
   }
 
   // The range of all 2^64 values.
@@ -207,7 +212,8 @@ struct RandomFromToStub {
     const at::Tensor& self = iterator.tensor(0);
     AT_DISPATCH_V2(self.scalar_type(), "random_full_range", AT_WRAP([&] {
                      launch<scalar_t>(
-                         self, generator, [](const Philox& philox, scalar_t* data, int64_t numel) {
+                         "random_", self, generator,
+                         [](const Philox& philox, scalar_t* data, int64_t numel) {
                            generate_each<uint64_t>(philox, data, numel, [](uint64_t bits) {
                              return at::transformation::uniform_int_full_range<scalar_t>(bits);
                            });
@@ -223,7 +229,7 @@ struct RandomStub {
     const at::Tensor& self = iterator.tensor(0);
     AT_DISPATCH_ALL_TYPES_AND3(
         at::kBool, at::kHalf, at::kBFloat16, self.scalar_type(), "random_", [&] {
-          launch<scalar_t>(self, generator,
+          launch<scalar_t>("random_", self, generator,
                            [](const Philox& philox, scalar_t* data, int64_t numel) {
                              generate_each<uint64_t>(philox, data, numel, [](uint64_t bits) {
                                return at::transformation::uniform_int<scalar_t>(bits);
@@ -238,7 +244,7 @@ struct BernoulliStub {
   void operator()(const at::Tensor& self, double p, const OptionalGenerator& generator) const {
     AT_DISPATCH_ALL_TYPES_AND3(
         at::kBool, at::kHalf, at::kBFloat16, self.scalar_type(), "bernoulli_", [&] {
-          launch<scalar_t>(self, generator,
+          launch<scalar_t>("bernoulli_", self, generator,
                            [p](const Philox& philox, scalar_t* data, int64_t numel) {
                              generate_each<uint64_t>(philox, data, numel, [p](uint64_t bits) {
                                return static_cast<scalar_t>(

@@ -28,6 +28,10 @@ at::Tensor host_view(const at::Tensor& tensor, const void* address) {
 
 void strided_copy(const at::Tensor& dst, const at::Tensor& src) {
   const c10::DeviceGuard guard(dst.device());
+  declare_access("copy", dst, /*is_write=*/true);
+  if (!src.is_cpu()) {
+    declare_access("copy", src, /*is_write=*/false);
+  }
   // The kernel called directly, since the stream's thread must not enter the dispatcher, where
   // Python may have put functions of its own.
   launch_host_function(

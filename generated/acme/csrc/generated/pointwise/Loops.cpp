@@ -84,8 +84,6 @@ struct Operand {
   /// The host's address, or null for a value that travels with the loop.
   char* data = nullptr;
   alignas(kWidest) std::array<char, kWidest> value{};
-  /// Bytes between neighbours, per dimension of the iterator.
-  c10::SmallVector<int64_t, 6> strides;
   /// To (for the output: from) the type of the kernel's row; null if they are the same.
   Convert convert = nullptr;
   /// Bytes of an element in the kernel's row.
@@ -95,10 +93,13 @@ struct Operand {
 /// A loop that owns all it needs: it runs after the iterator is gone.
 struct Loop {
   Kernel kernel;
-  c10::SmallVector<int64_t, 6> shape;
-  std::array<Operand, kMaxOperands> operands;
+  c10::SmallVector<int64_t, 4> shape;
+  c10::SmallVector<Operand, 3> operands;
+  /// Bytes between neighbours: those of all operands for the first dimension, then for the second,
+  /// and so on.
+  c10::SmallVector<int64_t, 12> strides;
 
-  void run() const {
+  void operator()() const {
     std::array<char*, kMaxOperands> data{};
     for (int operand = 0; operand < kernel.operands; ++operand) {
       const Operand& it = operands[operand];
@@ -110,48 +111,40 @@ struct Loop {
  private:
   /// The innermost dimension is the first one, as TensorIterator orders them.
   void run_dimension(int64_t dimension, std::array<char*, kMaxOperands> data) const {
-    if (dimension <= 0) {
-      run_row(shape.empty() ? 1 : shape[0], data);
+    if (dimension == 0) {
+      run_row(shape[0], data);
       return;
     }
     for (int64_t i = 0; i < shape[dimension]; ++i) {
       run_dimension(dimension - 1, data);
       for (int operand = 0; operand < kernel.operands; ++operand) {
-        data[operand] += stride(operand, dimension);
+        data[operand] += strides[dimension * kernel.operands + operand];
       }
     }
   }
 
-  int64_t stride(int operand, int64_t dimension) const {
-    return shape.empty() ? 0 : operands[operand].strides[dimension];
-  }
-
   void run_row(int64_t size, std::array<char*, kMaxOperands> data) const {
-    std::array<int64_t, kMaxOperands> strides{};
-    bool direct = true;
-    for (int operand = 0; operand < kernel.operands; ++operand) {
-      strides[operand] = stride(operand, 0);
-      direct = direct && operands[operand].convert == nullptr;
-    }
+    const bool direct = std::all_of(operands.begin(), operands.end(),
+                                    [](const Operand& it) { return it.convert == nullptr; });
     if (direct) {
       kernel.row(kernel.lambda.data(), data.data(), strides.data(), size);
       return;
     }
     for (int64_t start = 0; start < size; start += kPiece) {
-      run_piece(std::min(kPiece, size - start), data, strides);
+      run_piece(std::min(kPiece, size - start), data);
       for (int operand = 0; operand < kernel.operands; ++operand) {
         data[operand] += kPiece * strides[operand];
       }
     }
   }
 
-  void run_piece(int64_t size, std::array<char*, kMaxOperands> data,
-                 std::array<int64_t, kMaxOperands> strides) const {
+  void run_piece(int64_t size, std::array<char*, kMaxOperands> data) const {
     alignas(64) char buffers[kMaxOperands][kPiece * kWidest];
     char* const output = data[0];
-    const int64_t output_stride = strides[0];
+    std::array<int64_t, kMaxOperands> row_strides{};
     for (int operand = 0; operand < kernel.operands; ++operand) {
       const Operand& it = operands[operand];
+      row_strides[operand] = it.convert == nullptr ? strides[operand] : it.size;
       if (it.convert == nullptr) {
         continue;
       }
@@ -159,11 +152,10 @@ struct Loop {
         it.convert(data[operand], strides[operand], buffers[operand], it.size, size);
       }
       data[operand] = buffers[operand];
-      strides[operand] = it.size;
     }
-    kernel.row(kernel.lambda.data(), data.data(), strides.data(), size);
+    kernel.row(kernel.lambda.data(), data.data(), row_strides.data(), size);
     if (operands[0].convert != nullptr) {
-      operands[0].convert(buffers[0], operands[0].size, output, output_stride, size);
+      operands[0].convert(buffers[0], operands[0].size, output, strides[0], size);
     }
   }
 };
@@ -183,7 +175,6 @@ Operand make_operand(const at::TensorIteratorBase& iterator, int place, c10::Sca
                      bool output) {
   Operand operand;
   operand.size = static_cast<int64_t>(c10::elementSize(row_dtype));
-  operand.strides.assign(iterator.ndim(), 0);
   if (place == kAbsent) {
     return operand;
   }
@@ -193,7 +184,6 @@ Operand make_operand(const at::TensorIteratorBase& iterator, int place, c10::Sca
     return operand;
   }
   operand.data = static_cast<char*>(host_address(iterator.data_ptr(place)));
-  operand.strides.assign(iterator.strides(place).begin(), iterator.strides(place).end());
   operand.convert = output ? conversion(row_dtype, dtype) : conversion(dtype, row_dtype);
   return operand;
 }
@@ -203,17 +193,29 @@ Operand make_operand(const at::TensorIteratorBase& iterator, int place, c10::Sca
 void enqueue(const char* name, const at::TensorIteratorBase& iterator, const Kernel& kernel,
              std::initializer_list<int> places) {
   TORCH_INTERNAL_ASSERT(static_cast<int>(places.size()) + 1 == kernel.operands);
-  Loop loop{kernel, {}, {}};
-  loop.shape.assign(iterator.shape().begin(), iterator.shape().end());
-  loop.operands[0] = make_operand(iterator, 0, kernel.dtypes[0], /*output=*/true);
-  int operand = 1;
+  Loop loop{kernel, {}, {}, {}};
+  // An iterator over a single element may have no dimensions.
+  const int dimensions = std::max(iterator.ndim(), 1);
+  loop.shape.assign(dimensions, 1);
+  std::copy(iterator.shape().begin(), iterator.shape().end(), loop.shape.begin());
+  loop.strides.assign(dimensions * kernel.operands, 0);
+  const auto add = [&](int place, bool output) {
+    const auto position = static_cast<int>(loop.operands.size());
+    const Operand& operand =
+        loop.operands.emplace_back(make_operand(iterator, place, kernel.dtypes[position], output));
+    // The same value for all elements has strides of 0.
+    for (int dimension = 0; operand.data != nullptr && dimension < iterator.ndim(); ++dimension) {
+      loop.strides[dimension * kernel.operands + position] = iterator.strides(place)[dimension];
+    }
+    if (operand.data != nullptr) {
+      declare_access(name, iterator, place, output);
+    }
+  };
+  add(0, /*output=*/true);
   for (const int place : places) {
-    loop.operands[operand] =
-        make_operand(iterator, place, kernel.dtypes[operand], /*output=*/false);
-    ++operand;
+    add(place, /*output=*/false);
   }
-  launch_host_function(getCurrentAcmeStream(iterator.device(0).index()), name,
-                       [loop = std::move(loop)] { loop.run(); });
+  launch_host_function(getCurrentAcmeStream(iterator.device(0).index()), name, std::move(loop));
 }
 
 void refuse(const char* name, c10::ScalarType dtype) {

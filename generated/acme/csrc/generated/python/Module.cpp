@@ -9,6 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/Event.h>
@@ -27,6 +28,8 @@
 
 #include "generated/autocast/Autocast.h"
 #include "generated/fallback/Statistics.h"
+#include "generated/python/Memory.h"
+#include "generated/runtime/AcmeEvent.h"
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AcmeGenerator.h"
 #include "generated/runtime/AcmeStream.h"
@@ -106,8 +109,19 @@ double elapsed_time(const py::object& begin, const py::object& end) {
   return first.elapsedTime(second);
 }
 
+std::uintptr_t event_handle(const py::object& event) {
+  TORCH_CHECK_TYPE(THPEvent_Check(event.ptr()), "expected an event");
+  const auto* made =
+      static_cast<AcmeEvent*>(reinterpret_cast<THPEvent*>(event.ptr())->event.eventId());
+  return made == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(made->event());
+}
+
 std::uintptr_t stream_handle(c10::Stream stream) {
   return reinterpret_cast<std::uintptr_t>(AcmeStream(stream).stream());
+}
+
+bool is_stream_capturing([[maybe_unused]] c10::Stream stream) {
+  return c10::impl::getDeviceGuardImpl(c10::DeviceType::PrivateUse1)->isStreamCapturing(stream);
 }
 
 c10::Stream external_stream(std::uintptr_t handle, c10::DeviceIndex device) {
@@ -151,11 +165,15 @@ PYBIND11_MODULE(_C, module) {
                return getDefaultAcmeStream(device).unwrap();
              }));
   module.def("elapsed_time", wrap_pybind_function(elapsed_time));
+  module.def("event_handle", wrap_pybind_function(event_handle));
   module.def("external_stream", wrap_pybind_function(external_stream));
   module.def("stream_handle", wrap_pybind_function_no_gil(stream_handle));
+  module.def("is_stream_capturing", wrap_pybind_function_no_gil(is_stream_capturing));
   module.def("stream_priority", wrap_pybind_function([](c10::Stream stream) {
                return AcmeStream(stream).priority();
              }));
+
+  add_memory_functions(module);
 
   module.def("default_generator", wrap_pybind_function([](c10::DeviceIndex device) {
                return getDefaultAcmeGenerator(device);

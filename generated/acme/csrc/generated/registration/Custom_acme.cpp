@@ -13,6 +13,7 @@
 
 #include "generated/kernels/Functions.h"
 #include "generated/kernels/KernelSupport.h"
+#include "generated/registration/Registrations.h"
 
 // The operators of the namespace acme: schemas, kernels, meta functions and autograd.
 
@@ -81,6 +82,8 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward_meta(
 }
 
 }  // namespace
+
+void keep_registrations_of_acme() noexcept {}
 
 TORCH_LIBRARY(acme, m) {
   m.def("rms_norm(Tensor x, Tensor? weight, float eps) -> Tensor");

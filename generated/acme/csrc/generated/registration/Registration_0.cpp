@@ -4,11 +4,14 @@
 
 #include <torch/library.h>
 
+#include "generated/registration/Registrations.h"
 #include "generated/fallback/Unsupported.h"
 #include "generated/kernels/Functions.h"
 #include "generated/native/NativeFunctions.h"
 
 namespace acme {
+
+void keep_registrations_0() noexcept {}
 
 // Runs when the library is loaded, so nothing here touches a device.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

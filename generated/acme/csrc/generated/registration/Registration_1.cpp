@@ -4,12 +4,15 @@
 
 #include <torch/library.h>
 
+#include "generated/registration/Registrations.h"
 #include "generated/fallback/Fallback.h"
 #include "generated/fallback/Reference.h"
 #include "generated/kernels/Functions.h"
 #include "generated/native/NativeFunctions.h"
 
 namespace acme {
+
+void keep_registrations_1() noexcept {}
 
 // Runs when the library is loaded, so nothing here touches a device.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

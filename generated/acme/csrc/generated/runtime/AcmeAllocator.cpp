@@ -7,58 +7,75 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
 
-#include <cstdint>
-#include <iomanip>
-#include <iterator>
-#include <limits>
+#include <algorithm>
+#include <array>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <sstream>
-#include <string>
+#include <utility>
 
+#include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/AllocationHistory.h"
+#include "generated/runtime/DeviceHeap.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/Initialize.h"
+#include "generated/runtime/OutOfMemory.h"
 
 namespace acme {
 namespace {
 
-// The driver gives out memory in pieces of this many bytes, and so aligned.
-constexpr size_t kAlignment = 512;
+// allocator.yaml's limit of the history of one device.
+constexpr size_t kMaxHistory = 1000000;
 
-// There are no pools here, so of the kinds of each figure only the sum is kept.
-constexpr auto kAll = static_cast<size_t>(c10::CachingDeviceAllocator::StatType::AGGREGATE);
+using Heaps = std::array<std::unique_ptr<DeviceHeap>, kMaxDevices>;
 
-c10::Device make_device(c10::DeviceIndex device) { return {c10::DeviceType::PrivateUse1, device}; }
+// Never destroyed: tensors may be freed at exit, after static objects are gone.
+const Heaps& all_heaps() {
+  static const auto& heaps = *[] {
+    auto* heaps = new Heaps;
+    for (c10::DeviceIndex device = 0; device < kMaxDevices; ++device) {
+      (*heaps)[device] = std::make_unique<DeviceHeap>(device);
+    }
+    return heaps;
+  }();
+  return heaps;
+}
+
+// In a forked child a mutex may have been left locked, by a thread that there is not any more.
+void refuse_in_bad_fork() {
+  if (is_in_bad_fork()) {
+    ensure_usable();
+  }
+}
+
+DeviceHeap& heap(c10::DeviceIndex device) {
+  check_device_index(device);
+  refuse_in_bad_fork();
+  return *all_heaps()[device];
+}
 
 void delete_device_memory(void* pointer) { getAcmeAllocator().raw_delete(pointer); }
 
-std::string format_size(size_t bytes) {
-  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) {
-    value /= 1024;
-  }
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(unit == 0 ? 0 : 2) << value << ' ' << kUnits[unit];
-  return out.str();
-}
-
-// Calls `function` with each figure of `stats` that is a current value with its history.
+// Calls `function` with each device's heap, the current device's first, until it returns true.
+// Returns whether it did.
 template <class Function>
-void for_each_stat(c10::CachingDeviceAllocator::DeviceStats& stats, Function function) {
-  for (auto* array : {&stats.allocation, &stats.segment, &stats.active, &stats.allocated_bytes,
-                      &stats.reserved_bytes, &stats.active_bytes, &stats.requested_bytes}) {
-    function((*array)[kAll]);
+bool any_heap(Function function) {
+  const Heaps& heaps = all_heaps();
+  const c10::DeviceIndex likely = current_device();
+  if (function(*heaps[likely])) [[likely]] {
+    return true;
   }
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    if (device != likely && function(*heaps[device])) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
 c10::DataPtr AcmeAllocator::allocate(size_t bytes) {
   const AcmeStream stream = getCurrentAcmeStream();
-  void* pointer = allocate_on(bytes, stream);
+  void* pointer = raw_alloc_with_stream(bytes, stream);
   return {pointer, pointer, &delete_device_memory, stream.device()};
 }
 
@@ -73,12 +90,14 @@ void AcmeAllocator::copy_data(void* destination, const void* source, size_t byte
 
 bool AcmeAllocator::initialized() { return is_initialized(); }
 
-void AcmeAllocator::emptyCache(c10::MempoolId_t) {
+void AcmeAllocator::emptyCache(c10::MempoolId_t pool) {
+  bool is_known = pool == c10::MempoolId_t{0, 0};
   for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
     if (has_primary_context(device)) {
-      release(device, &FreedMemory::wait_for_all);
+      is_known |= heap(device).empty_cache(pool);
     }
   }
+  TORCH_CHECK(is_known, "There is no private pool {", pool.first, ", ", pool.second, "}.");
 }
 
 void AcmeAllocator::recordStream(const c10::DataPtr& pointer, c10::Stream stream) {
@@ -88,41 +107,30 @@ void AcmeAllocator::recordStream(const c10::DataPtr& pointer, c10::Stream stream
   }
   const AcmeStream user(stream);
   check_device_index(user.device_index());
-  std::lock_guard lock(mutex_);
-  const auto entry = blocks_.find(pointer.get_context());
-  TORCH_INTERNAL_ASSERT(entry != blocks_.end(), "recordStream: memory that was freed");
-  entry->second->add_stream(user);
+  const bool is_known = heap(pointer.device().index()).record_stream(pointer.get_context(), user);
+  TORCH_INTERNAL_ASSERT(is_known, "recordStream: memory that was freed");
 }
 
 c10::CachingDeviceAllocator::DeviceStats AcmeAllocator::getDeviceStats(c10::DeviceIndex device) {
-  std::lock_guard lock(mutex_);
-  return state(device).stats;
+  return heap(device).stats();
 }
 
 void AcmeAllocator::resetAccumulatedStats(c10::DeviceIndex device) {
-  std::lock_guard lock(mutex_);
-  auto& stats = state(device).stats;
-  for_each_stat(stats, [](auto& stat) { stat.reset_accumulated(); });
-  stats.num_alloc_retries = 0;
-  stats.num_ooms = 0;
-  stats.num_sync_all_streams = 0;
-  stats.num_device_alloc = 0;
-  stats.num_device_free = 0;
+  heap(device).reset_accumulated_stats();
 }
 
-void AcmeAllocator::resetPeakStats(c10::DeviceIndex device) {
-  std::lock_guard lock(mutex_);
-  for_each_stat(state(device).stats, [](auto& stat) { stat.reset_peak(); });
-}
+void AcmeAllocator::resetPeakStats(c10::DeviceIndex device) { heap(device).reset_peak_stats(); }
 
 std::pair<size_t, size_t> AcmeAllocator::getMemoryInfo(c10::DeviceIndex device) {
   return memory_info(device);
 }
 
-void* AcmeAllocator::raw_alloc(size_t bytes) { return allocate_on(bytes, getCurrentAcmeStream()); }
+void* AcmeAllocator::raw_alloc(size_t bytes) {
+  return raw_alloc_with_stream(bytes, getCurrentAcmeStream());
+}
 
 void* AcmeAllocator::raw_alloc_with_stream(size_t bytes, const AcmeStream& stream) {
-  return allocate_on(bytes, stream);
+  return bytes == 0 ? nullptr : heap(stream.device_index()).allocate(bytes, stream);
 }
 
 void AcmeAllocator::raw_delete(void* pointer) noexcept {
@@ -131,7 +139,9 @@ void AcmeAllocator::raw_delete(void* pointer) noexcept {
     return;
   }
   try {
-    free(pointer);
+    const AllocationContext context = make_context(RecordContext::kAll);
+    const bool is_known = any_heap([&](DeviceHeap& heap) { return heap.free(pointer, context); });
+    TORCH_INTERNAL_ASSERT(is_known, "raw_delete: memory that was freed");
   } catch (...) {
     // Destructors call this and nobody can be told. The memory stays reserved, because whether the
     // device still uses it is unknown; the driver's error comes back at the next synchronization.
@@ -139,151 +149,61 @@ void AcmeAllocator::raw_delete(void* pointer) noexcept {
 }
 
 std::optional<c10::DeviceIndex> AcmeAllocator::device_of(const void* address) {
-  std::lock_guard lock(mutex_);
-  const auto next = blocks_.upper_bound(address);
-  if (next == blocks_.begin()) {
-    return std::nullopt;
-  }
-  const MemoryBlock& block = *std::prev(next)->second;
-  const auto offset =
-      reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(block.pointer);
-  return offset < block.size ? std::optional(block.streams.front().device_index()) : std::nullopt;
-}
-
-AcmeAllocator::DeviceState& AcmeAllocator::state(c10::DeviceIndex device) {
-  check_device_index(device);
-  return devices_[device];
-}
-
-void* AcmeAllocator::allocate_on(size_t bytes, const AcmeStream& stream) {
-  const c10::DeviceIndex device = stream.device_index();
-  if (bytes == 0) {
-    return nullptr;
-  }
-  if (bytes > std::numeric_limits<ptrdiff_t>::max() - kAlignment) {
-    raise_out_of_memory(bytes, device);
-  }
-  auto block = std::make_shared<MemoryBlock>();
-  block->requested_size = bytes;
-  block->size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  block->streams.push_back(stream);
-
-  DeviceState& device_state = state(device);
-  const DriverDeviceGuard guard(device);
-  release(device, &FreedMemory::take_completed);
-  block->pointer = driver::malloc_(block->size);
-  if (block->pointer == nullptr) {
-    {
-      std::lock_guard lock(mutex_);
-      ++device_state.stats.num_alloc_retries;
-    }
-    // Enqueued work may own memory, which it frees when it has run.
-    driver::device_synchronize();
-    release(device, &FreedMemory::wait_for_all);
-    block->pointer = driver::malloc_(block->size);
-  }
-  if (block->pointer == nullptr) {
-    raise_out_of_memory(bytes, device);
-  }
-
-  int64_t allocated = 0;
-  int64_t reserved = 0;
-  {
-    std::lock_guard lock(mutex_);
-    auto& stats = device_state.stats;
-    ++stats.num_device_alloc;
-    stats.allocation[kAll].increase(1);
-    stats.segment[kAll].increase(1);
-    stats.active[kAll].increase(1);
-    stats.allocated_bytes[kAll].increase(block->size);
-    stats.reserved_bytes[kAll].increase(block->size);
-    stats.active_bytes[kAll].increase(block->size);
-    stats.requested_bytes[kAll].increase(block->requested_size);
-    allocated = stats.allocated_bytes[kAll].current;
-    reserved = stats.reserved_bytes[kAll].current;
-    blocks_.emplace(block->pointer, block);
-  }
-  c10::reportMemoryUsageToProfiler(block->pointer, static_cast<int64_t>(block->size), allocated,
-                                   reserved, make_device(device));
-  return block->pointer;
-}
-
-void AcmeAllocator::free(void* pointer) {
-  std::shared_ptr<MemoryBlock> block;
-  c10::DeviceIndex device = -1;
-  int64_t allocated = 0;
-  int64_t reserved = 0;
-  {
-    std::lock_guard lock(mutex_);
-    const auto entry = blocks_.find(pointer);
-    TORCH_INTERNAL_ASSERT(entry != blocks_.end(), "raw_delete: memory that was freed");
-    block = std::move(entry->second);
-    blocks_.erase(entry);
-    device = block->streams.front().device_index();
-    auto& stats = devices_[device].stats;
-    stats.allocation[kAll].decrease(1);
-    stats.allocated_bytes[kAll].decrease(block->size);
-    stats.requested_bytes[kAll].decrease(block->requested_size);
-    allocated = stats.allocated_bytes[kAll].current;
-    reserved = stats.reserved_bytes[kAll].current;
-  }
-  devices_[device].freed.add(block);
-  c10::reportMemoryUsageToProfiler(pointer, -static_cast<int64_t>(block->size), allocated, reserved,
-                                   make_device(device));
-}
-
-void AcmeAllocator::release(c10::DeviceIndex device, MemoryBlocks (FreedMemory::*take)()) {
-  DeviceState& device_state = devices_[device];
-  const bool waits = take == &FreedMemory::wait_for_all;
-  {
-    std::lock_guard lock(mutex_);
-    ++device_state.releasing;
-    device_state.stats.num_sync_all_streams += waits ? 1 : 0;
-  }
-  // However this ends, the thread is no longer counted.
-  const auto count_down = [&](void*) {
-    std::lock_guard lock(mutex_);
-    --device_state.releasing;
-    released_.notify_all();
-  };
-  {
-    const std::unique_ptr<void, decltype(count_down)> counted(this, count_down);
-    for (const auto& block : (device_state.freed.*take)()) {
-      driver::free_(block->pointer);
-      std::lock_guard lock(mutex_);
-      auto& stats = device_state.stats;
-      ++stats.num_device_free;
-      stats.segment[kAll].decrease(1);
-      stats.active[kAll].decrease(1);
-      stats.reserved_bytes[kAll].decrease(block->size);
-      stats.active_bytes[kAll].decrease(block->size);
+  refuse_in_bad_fork();
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    if (all_heaps()[device]->contains(address)) {
+      return device;
     }
   }
-  if (waits) {
-    // What other threads have taken from `freed` counts only once the driver has it back.
-    std::unique_lock lock(mutex_);
-    released_.wait(lock, [&] { return device_state.releasing == 0; });
+  return std::nullopt;
+}
+
+double AcmeAllocator::getMemoryFraction(c10::DeviceIndex device) {
+  return heap(device).memory_fraction();
+}
+
+void AcmeAllocator::setMemoryFraction(double fraction, c10::DeviceIndex device) {
+  TORCH_CHECK_VALUE(fraction > 0 && fraction <= 1,
+                    "A memory fraction is above 0 and up to 1, found ", fraction, ".");
+  heap(device).set_memory_fraction(fraction);
+}
+
+void AcmeAllocator::recordHistory(RecordContext when, ContextRecorder recorder,
+                                  size_t max_entries) {
+  refuse_in_bad_fork();
+  set_context_recorder(when, when == RecordContext::kNever ? nullptr : recorder);
+  for (const auto& heap : all_heaps()) {
+    heap->reset_history(when == RecordContext::kNever ? 0 : std::min(max_entries, kMaxHistory));
   }
 }
 
-void AcmeAllocator::raise_out_of_memory(size_t bytes, c10::DeviceIndex device) {
-  const auto [free, total] = memory_info(device);
-  int64_t allocated = 0;
-  int64_t reserved = 0;
-  {
-    std::lock_guard lock(mutex_);
-    auto& stats = state(device).stats;
-    ++stats.num_ooms;
-    allocated = stats.allocated_bytes[kAll].current;
-    reserved = stats.reserved_bytes[kAll].current;
+bool AcmeAllocator::isHistoryEnabled() const noexcept {
+  return recorded_contexts() != RecordContext::kNever;
+}
+
+MemorySnapshot AcmeAllocator::snapshot() {
+  MemorySnapshot snapshot;
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    heap(device).append_snapshot(snapshot);
   }
-  c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(bytes), allocated, reserved,
-                                   make_device(device));
-  TORCH_CHECK_WITH(OutOfMemoryError, false, "acme:", static_cast<int>(device),
-                   " is out of memory. Tried to allocate ", format_size(bytes), ". Of ",
-                   format_size(total), " in total, ", format_size(free), " are free; ",
-                   format_size(allocated), " are allocated by PyTorch, and ",
-                   format_size(reserved - allocated), " are freed but still in use by a stream.");
+  return snapshot;
+}
+
+void AcmeAllocator::attachOutOfMemoryObserver(OutOfMemoryObserver observer) {
+  attach_out_of_memory_observer(std::move(observer));
+}
+
+void AcmeAllocator::beginAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool,
+                                        std::function<bool(c10::Stream)> filter) {
+  heap(device).begin_allocate_to_pool(pool, std::move(filter));
+}
+
+void AcmeAllocator::endAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  heap(device).end_allocate_to_pool(pool);
+}
+
+void AcmeAllocator::releasePool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  heap(device).release_pool(pool);
 }
 
 AcmeAllocator& getAcmeAllocator() {

@@ -7,32 +7,35 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Device.h>
 
-#include <array>
-#include <condition_variable>
 #include <cstddef>
-#include <map>
-#include <memory>
-#include <mutex>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
-#include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AcmeStream.h"
-#include "generated/runtime/FreedMemory.h"
 #include "generated/runtime/Macros.h"
+#include "generated/runtime/MemorySnapshot.h"
 
 namespace acme {
 
-/// Device memory, straight from the driver: nothing is cached, but memory that was freed goes back
-/// to the driver only when the stream it was allocated on and the streams it was recorded on have
-/// passed the point where it was freed.
+/// Told about a device that is out of memory before the error is raised: the device, the size that
+/// was asked for in bytes, the most that this process may use, and what the driver has free.
+using OutOfMemoryObserver =
+    std::function<void(c10::DeviceIndex device, size_t requested, size_t limit, size_t free)>;
+
+/// Device memory. What was freed is kept and given out again, in the order of the stream that it
+/// was allocated on: work enqueued before the memory was freed runs before work enqueued after it
+/// was given out again. Other streams that use memory are to be recorded; it is not given out
+/// before they have passed the point where it was freed.
 ///
-/// No lock is held while the driver allocates, frees or waits: what runs on the driver's threads
-/// may free tensors.
+/// Thread-safe. No lock is held while the driver, an observer or a context recorder is called: what
+/// runs on the driver's threads may free tensors. In a process that was forked after its parent had
+/// used a device, memory is never released.
 class ACME_API AcmeAllocator final : public c10::DeviceAllocator {
  public:
   /// Allocates on the current device and its current stream. Raises c10::OutOfMemoryError, with the
-  /// figures, when there is not enough memory after waiting for all that was freed.
+  /// figures, when there is not enough memory after everything was done to get some.
   c10::DataPtr allocate(size_t bytes) override;
   c10::DeleterFnPtr raw_deleter() const override;
 
@@ -41,11 +44,12 @@ class ACME_API AcmeAllocator final : public c10::DeviceAllocator {
 
   bool initialized() override;
 
-  /// Waits for memory that was freed but may still be used, and gives it back to the driver.
+  /// Gives memory that nobody uses back to the driver, after waiting for the streams that may still
+  /// use it. {0, 0} means what belongs to no private pool, and to pools that were released.
   void emptyCache(c10::MempoolId_t pool = {0, 0}) override;
 
-  /// Keeps the memory of `pointer` from being released before the work on `stream` at the time of
-  /// its freeing has run.
+  /// Keeps the memory of `pointer` from being used again before the work that is on `stream` when
+  /// it is freed has run.
   void recordStream(const c10::DataPtr& pointer, c10::Stream stream) override;
 
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override;
@@ -63,25 +67,36 @@ class ACME_API AcmeAllocator final : public c10::DeviceAllocator {
   /// this allocator.
   std::optional<c10::DeviceIndex> device_of(const void* address);
 
- private:
-  struct DeviceState {
-    c10::CachingDeviceAllocator::DeviceStats stats;
-    FreedMemory freed;
-    // How many threads are about to give memory back to the driver.
-    size_t releasing = 0;
-  };
+  /// The part of the memory of `device` that this process may use, above 0 and up to 1.
+  double getMemoryFraction(c10::DeviceIndex device);
+  void setMemoryFraction(double fraction, c10::DeviceIndex device);
 
-  DeviceState& state(c10::DeviceIndex device);
-  void* allocate_on(size_t bytes, const AcmeStream& stream);
-  void free(void* pointer);
-  void release(c10::DeviceIndex device, MemoryBlocks (FreedMemory::*take)());
-  [[noreturn]] void raise_out_of_memory(size_t bytes, c10::DeviceIndex device);
+  /// Starts to record the history of all devices, or stops it with kNever. What was recorded before
+  /// is forgotten. The newest `max_entries` are kept for each device, and never more than 1000000,
+  /// allocator.yaml's limit.
+  void recordHistory(RecordContext when, ContextRecorder recorder = nullptr,
+                     size_t max_entries = std::numeric_limits<size_t>::max());
+  bool isHistoryEnabled() const noexcept;
 
-  // Guards all below but `freed`, which guards itself.
-  std::mutex mutex_;
-  std::condition_variable released_;
-  std::map<const void*, std::shared_ptr<MemoryBlock>> blocks_;
-  std::array<DeviceState, kMaxDevices> devices_;
+  /// The memory of all devices, and their history.
+  MemorySnapshot snapshot();
+
+  /// `observer` is called in the thread that ran out of memory; an exception that leaves it
+  /// replaces the error.
+  void attachOutOfMemoryObserver(OutOfMemoryObserver observer);
+
+  // Private pools: memory whose addresses stay valid for a graph that is replayed, since nothing
+  // else is given it.
+
+  /// From now on, what is allocated on `device` and on a stream that `filter` accepts comes from
+  /// the private pool `pool`, which is made or, if it is there, is used once more.
+  void beginAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool,
+                           std::function<bool(c10::Stream)> filter);
+  void endAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool);
+
+  /// Ends one use of `pool`. After the last one its memory goes back to the driver with the next
+  /// emptyCache(), or when memory runs out, as far as nobody owns it.
+  void releasePool(c10::DeviceIndex device, c10::MempoolId_t pool);
 };
 
 ACME_API AcmeAllocator& getAcmeAllocator();

@@ -29,6 +29,9 @@ class ACME_API AcmeEvent {
   /// The device of the streams it can be recorded on; negative before the first record().
   c10::DeviceIndex device_index() const noexcept { return device_index_; }
 
+  /// The driver's handle; null before the first record().
+  driver::Event event() const noexcept { return event_; }
+
   /// Marks the end of what is enqueued on `stream` now. Raises for a stream of another device than
   /// before.
   void record(const AcmeStream& stream);

@@ -28,6 +28,11 @@ struct DefaultGenerators {
   std::array<at::Generator, kMaxDevices> generators;
 };
 
+void check_offset(uint64_t offset) {
+  TORCH_CHECK_VALUE(offset % kGroup == 0, "The offset of a generator must be a multiple of ",
+                    kGroup, ", found ", offset, ".");
+}
+
 c10::DeviceIndex resolve_device(c10::DeviceIndex device) {
   device = device < 0 ? current_device() : device;
   check_device_index(device);
@@ -56,8 +61,7 @@ uint64_t AcmeGeneratorImpl::seed() {
 }
 
 void AcmeGeneratorImpl::set_offset(uint64_t offset) {
-  TORCH_CHECK_VALUE(offset % kGroup == 0, "The offset of a generator must be a multiple of ",
-                    kGroup, ", found ", offset, ".");
+  check_offset(offset);
   state_->offset = offset;
 }
 
@@ -69,8 +73,8 @@ void AcmeGeneratorImpl::set_state(const c10::TensorImpl& state) {
                     kStateBytes, " bytes, found ", state.numel(), ".");
   std::array<uint64_t, 2> values;
   std::memcpy(values.data(), state.data(), kStateBytes);
-  set_current_seed(values[0]);
-  set_offset(values[1]);
+  check_offset(values[1]);
+  *state_ = State{values[0], values[1]};
 }
 
 c10::intrusive_ptr<c10::TensorImpl> AcmeGeneratorImpl::get_state() const {

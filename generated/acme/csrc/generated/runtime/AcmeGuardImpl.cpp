@@ -7,11 +7,12 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
 
+#include <memory>
+
 #include "generated/runtime/AcmeAllocator.h"
+#include "generated/runtime/AcmeEvent.h"
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AcmeStream.h"
-#include "generated/runtime/Driver.h"
-#include "generated/runtime/HostLaunch.h"
 
 namespace acme {
 namespace {
@@ -25,6 +26,8 @@ c10::DeviceIndex index_of(c10::Device device) {
   TORCH_CHECK(device.type() == kType, "Expected a device of acme, found ", device, ".");
   return device.index();
 }
+
+AcmeEvent& event_of(void* event) { return *static_cast<AcmeEvent*>(event); }
 
 }  // namespace
 
@@ -122,50 +125,40 @@ void AcmeGuardImpl::record(void** event, const c10::Stream& stream, const c10::D
   TORCH_CHECK(device < 0 || device == stream.device_index(),
               "An event of acme:", static_cast<int>(device), " cannot be recorded on a stream of ",
               stream.device(), ".");
-  const DriverDeviceGuard guard(stream.device_index());
-  if (*event == nullptr) {
-    *event = driver::event_create(/*enable_timing=*/flag == c10::EventFlag::BACKEND_DEFAULT);
+  if (*event != nullptr) {
+    event_of(*event).record(AcmeStream(stream));
+    return;
   }
-  driver::event_record(static_cast<driver::Event>(*event), AcmeStream(stream).stream());
+  auto made =
+      std::make_unique<AcmeEvent>(/*enable_timing=*/flag == c10::EventFlag::BACKEND_DEFAULT);
+  made->record(AcmeStream(stream));
+  *event = made.release();
 }
 
 void AcmeGuardImpl::block(void* event, const c10::Stream& stream) const {
   if (event != nullptr) {
-    const DriverDeviceGuard guard(stream.device_index());
-    driver::stream_wait_event(AcmeStream(stream).stream(), static_cast<driver::Event>(event));
+    event_of(event).block(AcmeStream(stream));
   }
 }
 
 bool AcmeGuardImpl::queryEvent(void* event) const {
-  if (event == nullptr) {
-    return true;
-  }
-  ensure_usable();
-  return driver::event_query(static_cast<driver::Event>(event));
+  return event == nullptr || event_of(event).query();
 }
 
 void AcmeGuardImpl::synchronizeEvent(void* event) const {
-  if (event == nullptr) {
-    return;
+  if (event != nullptr) {
+    event_of(event).synchronize();
   }
-  ensure_usable();
-  driver::event_synchronize(static_cast<driver::Event>(event));
-  raise_launch_error(/*device=*/-1);
 }
 
-double AcmeGuardImpl::elapsedTime(void* start, void* end, const c10::DeviceIndex device) const {
+double AcmeGuardImpl::elapsedTime(void* start, void* end, const c10::DeviceIndex) const {
   TORCH_CHECK_VALUE(start != nullptr && end != nullptr,
                     "Both events must be recorded to take the time between them.");
-  const DriverDeviceGuard guard(device);
-  return driver::event_elapsed_time(static_cast<driver::Event>(start),
-                                    static_cast<driver::Event>(end));
+  return event_of(start).elapsed_time(event_of(end));
 }
 
 void AcmeGuardImpl::destroyEvent(void* event, const c10::DeviceIndex) const noexcept {
-  // In a forked child the event is the parent's.
-  if (event != nullptr && !is_in_bad_fork()) {
-    driver::event_destroy(static_cast<driver::Event>(event));
-  }
+  delete static_cast<AcmeEvent*>(event);
 }
 
 }  // namespace acme

@@ -38,7 +38,7 @@ class ACME_API AcmeGuardImpl final : public c10::impl::DeviceGuardImplInterface 
   bool isStreamCapturing(const c10::Stream& stream) const override;
   void recordDataPtrOnStream(const c10::DataPtr& pointer, const c10::Stream& stream) const override;
 
-  // An event here is the driver's handle.
+  // Events here are objects of the class AcmeEvent, made when they are first recorded.
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex device,
               const c10::EventFlag flag) const override;
   void block(void* event, const c10::Stream& stream) const override;

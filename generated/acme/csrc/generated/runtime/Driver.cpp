@@ -177,6 +177,14 @@ static_assert(
     }(),
     "backend.yaml: `driver.functions.launch_host_function` must have the type "
     "simError_t(simStream_t, void (*)(void*), void*), and simLaunchHostFunc has another");
+static_assert(
+    []<class Type = simError_t(const char*, const void*, size_t, int, const int64_t*,
+                               const int64_t*, int)>() {
+      return requires { static_cast<Type*>(&simDeclareAccess); };
+    }(),
+    "backend.yaml: `driver.functions.declare_access` must have the type simError_t(const char*, "
+    "const void*, size_t, int, const int64_t*, const int64_t*, int), and simDeclareAccess has "
+    "another");
 
 }  // namespace
 
@@ -325,6 +333,13 @@ void* host_pointer(const void* device_address) {
 
 void launch_host_function(Stream stream, void (*function)(void*), void* data) {
   check(simLaunchHostFunc(stream, function, data), "simLaunchHostFunc");
+}
+
+void declare_access(const char* name, const void* address, size_t element_size, int dimensions,
+                    const int64_t* sizes, const int64_t* strides, bool is_write, bool by_host) {
+  check(simDeclareAccess(name, address, element_size, dimensions, sizes, strides,
+                         (is_write ? 1 : 0) + (by_host ? 2 : 0)),
+        "simDeclareAccess");
 }
 
 }  // namespace acme::driver

@@ -9,6 +9,7 @@
 // roles; they turn an error status into an exception, except where they are noexcept.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -86,5 +87,10 @@ ACME_API double event_elapsed_time(Event start, Event end);
 ACME_API void* host_pointer(const void* device_address);
 /// Enqueues `function(data)`, to be run by the driver's own thread. It must not raise.
 ACME_API void launch_host_function(Stream stream, void (*function)(void*), void* data);
+/// Says what the thread's next host function touches, or what the thread itself does, see
+/// HostLaunch.h. Strides are in bytes; a null address gives the name only.
+ACME_API void declare_access(const char* name, const void* address, size_t element_size,
+                             int dimensions, const int64_t* sizes, const int64_t* strides,
+                             bool is_write, bool by_host);
 
 }  // namespace acme::driver

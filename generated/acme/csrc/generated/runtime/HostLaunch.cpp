@@ -4,6 +4,7 @@
 
 #include "generated/runtime/HostLaunch.h"
 
+#include <ATen/core/DimVector.h>
 #include <c10/util/Exception.h>
 
 #include <array>
@@ -21,12 +22,6 @@
 
 namespace acme {
 namespace {
-
-struct Launch {
-  c10::DeviceIndex device;
-  const char* name;
-  std::function<void()> work;
-};
 
 // The first exception of each device that has not been raised yet.
 class LaunchErrors {
@@ -77,12 +72,22 @@ LaunchErrors& launch_errors() {
 }
 
 void run(void* data) {
-  const std::unique_ptr<Launch> launch(static_cast<Launch*>(data));
+  const std::unique_ptr<detail::Launch> launch(static_cast<detail::Launch*>(data));
   try {
-    launch->work();
+    launch->run();
   } catch (...) {
     launch_errors().store(launch->device, launch->name);
   }
+}
+
+void declare(const char* name, const at::Tensor& tensor, bool is_write, bool by_host) {
+  at::DimVector strides(tensor.strides());
+  for (int64_t& stride : strides) {
+    stride *= static_cast<int64_t>(tensor.itemsize());
+  }
+  driver::declare_access(name, tensor.const_data_ptr(), tensor.itemsize(),
+                         static_cast<int>(tensor.dim()), tensor.sizes().data(), strides.data(),
+                         is_write, by_host);
 }
 
 bool is_blocking() {
@@ -95,14 +100,31 @@ bool is_blocking() {
 
 }  // namespace
 
-void launch_host_function(const AcmeStream& stream, const char* name, std::function<void()> work) {
+void detail::enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch) {
   const DriverDeviceGuard guard(stream.device_index());
-  auto launch = std::make_unique<Launch>(stream.device_index(), name, std::move(work));
+  // The name alone, for kernels that declare nothing.
+  driver::declare_access(launch->name, nullptr, 0, 0, nullptr, nullptr, /*is_write=*/false,
+                         /*by_host=*/false);
   driver::launch_host_function(stream.stream(), &run, launch.get());
   launch.release();
   if (is_blocking()) {
     stream.synchronize();
   }
+}
+
+void declare_access(const char* name, const at::Tensor& tensor, bool is_write) {
+  declare(name, tensor, is_write, /*by_host=*/false);
+}
+
+void declare_access(const char* name, const at::TensorIteratorBase& iterator, int operand,
+                    bool is_write) {
+  driver::declare_access(name, iterator.data_ptr(operand), iterator.element_size(operand),
+                         iterator.ndim(), iterator.shape().data(), iterator.strides(operand).data(),
+                         is_write, /*by_host=*/false);
+}
+
+void declare_host_access(const char* name, const at::Tensor& tensor, bool is_write) {
+  declare(name, tensor, is_write, /*by_host=*/true);
 }
 
 void* host_address(const void* device_address) {

@@ -7,23 +7,70 @@
 // Kernels that are host functions: they run in the order of a stream, on the driver's thread, and
 // reach device memory through the host's address of it.
 
+#include <ATen/core/Tensor.h>
+#include <ATen/TensorIterator.h>
 #include <c10/core/Device.h>
 
-#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "generated/runtime/AcmeStream.h"
 #include "generated/runtime/Macros.h"
 
 namespace acme {
 
-/// Enqueues `work` on `stream`. What it needs later, it must own; the memory of tensors of this
-/// stream may be used by address. `work` must neither wait for a stream nor allocate device memory.
+namespace detail {
+
+/// A host function on its way through a stream, with what it needs: one allocation each.
+class Launch {
+ public:
+  Launch(c10::DeviceIndex device, const char* name) : device(device), name(name) {}
+  virtual ~Launch() = default;
+  virtual void run() = 0;
+
+  const c10::DeviceIndex device;
+  const char* const name;
+};
+
+template <typename Work>
+class LaunchOf final : public Launch {
+ public:
+  LaunchOf(c10::DeviceIndex device, const char* name, Work&& work)
+      : Launch(device, name), work_(std::move(work)) {}
+  void run() override { work_(); }
+
+ private:
+  Work work_;
+};
+
+ACME_API void enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch);
+
+}  // namespace detail
+
+/// Enqueues `work`, which is called without arguments, on `stream`. What it needs later, it must
+/// own; the memory of tensors of this stream may be used by address. `work` must neither wait for a
+/// stream nor allocate device memory.
 ///
 /// An exception that leaves `work` is raised by the next synchronization with that device, with
 /// `name` (a literal) added to it. With ACME_LAUNCH_BLOCKING=1 in the environment, this function
 /// waits for `work` and raises it itself.
-ACME_API void launch_host_function(const AcmeStream& stream, const char* name,
-                                   std::function<void()> work);
+template <typename Work>
+void launch_host_function(const AcmeStream& stream, const char* name, Work&& work) {
+  static_assert(!std::is_lvalue_reference_v<Work>, "the launch owns its work: move or copy it");
+  detail::enqueue(stream, std::make_unique<detail::LaunchOf<Work>>(stream.device_index(), name,
+                                                                   std::move(work)));
+}
+
+/// Tells a driver that checks the order between streams what this thread's next
+/// `launch_host_function` will touch, in a call for each tensor. `name` is that of the kernel.
+ACME_API void declare_access(const char* name, const at::Tensor& tensor, bool is_write);
+/// The same for an operand of a TensorIterator, whose strides are in bytes.
+ACME_API void declare_access(const char* name, const at::TensorIteratorBase& iterator, int operand,
+                             bool is_write);
+
+/// Tells it that this thread itself touches the memory of `tensor`, now.
+ACME_API void declare_host_access(const char* name, const at::Tensor& tensor, bool is_write);
 
 /// The host's address of device memory; null for null.
 ACME_API void* host_address(const void* device_address);

@@ -19,10 +19,12 @@
 #include <utility>
 
 #include "generated/fallback/Fallback.h"
+#include "generated/registration/Registrations.h"
 #include "generated/runtime/AcmeAllocator.h"
 #include "generated/runtime/AcmeGuardImpl.h"
 #include "generated/runtime/AcmeHooks.h"
 #include "generated/runtime/AcmeHostAllocator.h"
+#include "generated/runtime/AllocatorSettings.h"
 
 namespace acme {
 namespace {
@@ -75,6 +77,8 @@ void initialize() {
   }
   check_torch_version();
   check_private_use_is_free();
+  keep_registrations();
+  load_allocator_settings();
 
   // The one step that can still fail comes first. The objects are never destroyed, since PyTorch
   // uses them until the process ends.

@@ -8,12 +8,14 @@
  *   SIM_DEVICE_COUNT    number of devices, 0 to 64 (default 2)
  *   SIM_DEVICE_MEMORY   bytes of memory of each device (default 4294967296); pages are taken from
  *                       the host when they are first written
+ *   SIM_OUT_OF_MEMORY_AT, SIM_LAUNCH_FAILURE_AT, SIM_TASK_DELAY, SIM_POISON, SIM_RACE and others
+ *                       make it hostile: see sim_debug.h
  *
  * Every function returns a status and may be called from any thread. A call that was refused has
  * changed nothing; its status is also kept for simGetLastError, per thread. Work that fails after
  * it was enqueued leaves its status with its stream: simStreamSynchronize, simStreamQuery,
  * simDeviceSynchronize and simGetLastError report it, once, and the stream goes on with what
- * follows.
+ * follows. Other devices don't notice.
  *
  * A device address is meaningful to this library only; the host faults when it dereferences one.
  *
@@ -24,6 +26,7 @@
 #define SIM_RUNTIME_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define SIM_API __attribute__((visibility("default")))
 
@@ -37,13 +40,15 @@ typedef enum simError {
   simErrorMemoryAllocation,      /* the device or the host is out of memory */
   simErrorInvalidDevice,         /* no device has this index */
   simErrorInvalidValue,          /* an argument is out of its range, or an address is not live */
-  simErrorLaunchFailure,         /* enqueued work ended with an exception */
+  simErrorLaunchFailure,         /* enqueued work failed, with an exception or as asked for */
   simErrorInvalidResourceHandle, /* not a live stream or event, or of another device */
   simErrorNotInitialized,        /* called in a child forked after the first use of a device */
   simErrorNoDevice,              /* the machine has no device */
   simErrorNotPermitted,          /* a host function that runs on a stream may not block on one */
   simErrorAssert,                /* enqueued work met an index that is out of range */
   simErrorInvalidConfiguration,  /* a SIM_ variable of the environment can't be understood */
+  simErrorDeviceUnavailable,     /* the device could not be initialised; others can be used */
+  simErrorUnorderedAccess,       /* work touched memory without being ordered with other work */
   simErrorUnknown                /* the operating system refused a thread or a mapping */
 } simError_t;
 
@@ -65,7 +70,9 @@ enum { simStreamDefault = 0, simStreamNonBlocking = 1 };
 enum { simEventDefault = 0, simEventDisableTiming = 2 };
 enum { simHostAllocDefault = 0, simHostAllocPortable = 1 };
 
-/* A sentence that describes `status`; never null. */
+/* A sentence that describes `status`; never null. For the status of failed work that this thread
+ * was told last, it names the work and the device, and is valid until the thread's next call that
+ * gives an error. */
 SIM_API const char* simGetErrorString(simError_t status);
 
 /* The status of this thread's last refused call, else that of failed work on the current device;
@@ -134,6 +141,18 @@ SIM_API simError_t simStreamWaitEvent(simStream_t stream, simEvent_t event, unsi
 /* Runs `function(data)` on the stream's worker thread, in stream order. It may not block on a
  * stream or an event. An exception that leaves it is simErrorLaunchFailure of the stream. */
 SIM_API simError_t simLaunchHostFunc(simStream_t stream, void (*function)(void*), void* data);
+
+enum { simAccessRead = 0, simAccessWrite = 1, simAccessByHost = 2 };
+
+/* Optional: says for this thread's next simLaunchHostFunc what it is called and one range that it
+ * touches; called once a range. `sizes` and `strides` (in bytes) have `dimensions` numbers;
+ * `address` is that of the first element. A null address gives the name only. `mode` is
+ * simAccessRead or simAccessWrite. With simAccessByHost added, it is the caller itself that touches
+ * the memory, now, and nothing is kept for a launch. Costs nothing unless the settings of
+ * sim_debug.h need it. */
+SIM_API simError_t simDeclareAccess(const char* name, const void* address, size_t element_size,
+                                    int dimensions, const int64_t* sizes, const int64_t* strides,
+                                    int mode);
 
 /* An event of the current device. */
 SIM_API simError_t simEventCreateWithFlags(simEvent_t* event, unsigned int flags);

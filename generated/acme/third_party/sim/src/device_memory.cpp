@@ -8,15 +8,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "error.h"
+#include "poison.h"
+#include "race_checker.h"
+#include "report.h"
+#include "settings.h"
 
 namespace sim {
 namespace {
 
 // Below this size the pages of a freed range are kept: giving them back costs a system call.
 constexpr std::size_t give_back_threshold = std::size_t{1} << 20;
+
+// Of an allocation, no more is poisoned: each page that is written costs memory of the host.
+constexpr std::size_t poison_limit = std::size_t{256} << 20;
 
 std::size_t page_size() {
   static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -45,26 +54,86 @@ DeviceMemory::DeviceMemory(std::size_t size)
 }
 
 void* DeviceMemory::allocate(std::size_t size) {
-  const std::lock_guard lock(mutex_);
-  const auto offset = ranges_.allocate(size);
-  require(offset.has_value(), simErrorMemoryAllocation);
-  return device_base_ + *offset;
+  const std::size_t redzone = settings().redzone();
+  std::size_t offset = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t used = size_ - available_locked();
+    const std::size_t limit = std::min(size_, settings().memory_limit());
+    require(limit == 0 || (used <= limit && size <= limit - used), simErrorMemoryAllocation);
+    auto found = ranges_.allocate(size, redzone);
+    if (!found.has_value() && !quarantine_.empty()) {
+      shrink_quarantine(0);
+      found = ranges_.allocate(size, redzone);
+    }
+    require(found.has_value(), simErrorMemoryAllocation);
+    offset = *found;
+  }
+  if (settings().poison()) {
+    fill_pattern(host_base_ + offset, std::min(size, poison_limit), Pattern::allocated);
+  }
+  fill_pattern(host_base_ + offset + size, redzone, Pattern::redzone);
+  return device_base_ + offset;
 }
 
 void DeviceMemory::release(void* address) {
   const std::size_t offset = offset_of(address);
-  std::size_t reserved = 0;
+  RangeAllocator::Range range = {};
   {
     const std::lock_guard lock(mutex_);
-    const auto range = ranges_.retire(offset);
-    require(range.has_value());
-    reserved = *range;
+    const auto retired = ranges_.retire(offset);
+    require(retired.has_value());
+    range = *retired;
   }
-  if (reserved >= give_back_threshold) {
-    give_pages_back(offset, reserved);
+  race_checker().free(address, range.size);
+  check_redzone(offset, range);
+  if (settings().poison()) {
+    const std::size_t poisoned = std::min(range.size, poison_limit);
+    fill_pattern(host_base_ + offset, poisoned, Pattern::freed);
+    const std::lock_guard lock(mutex_);
+    quarantine_.push_back({offset, poisoned, range.reserved});
+    quarantined_ += range.reserved;
+    shrink_quarantine(settings().quarantine());
+    return;
+  }
+  if (range.reserved >= give_back_threshold) {
+    give_pages_back(offset, range.reserved);
   }
   const std::lock_guard lock(mutex_);
-  ranges_.reclaim(offset, reserved);
+  ranges_.reclaim(offset, range.reserved);
+}
+
+void DeviceMemory::shrink_quarantine(std::size_t size) {
+  while (quarantined_ > size) {
+    const Poisoned range = quarantine_.front();
+    quarantine_.pop_front();
+    quarantined_ -= range.reserved;
+    check_poison(range);
+    if (range.reserved >= give_back_threshold) {
+      give_pages_back(range.offset, range.reserved);
+    }
+    ranges_.reclaim(range.offset, range.reserved);
+  }
+}
+
+void DeviceMemory::check_redzone(std::size_t offset, const RangeAllocator::Range& range) const {
+  const std::size_t end = offset + range.size;
+  const std::size_t difference = find_difference(host_base_ + end, range.padding, Pattern::redzone);
+  if (difference < range.padding) {
+    report(Finding::corruption,
+           "write behind the end: byte " + std::to_string(range.size + difference) + " of the " +
+               std::to_string(range.size) + " bytes at " + format_address(device_base_ + offset));
+  }
+}
+
+void DeviceMemory::check_poison(const Poisoned& range) const {
+  const std::size_t difference =
+      find_difference(host_base_ + range.offset, range.size, Pattern::freed);
+  if (difference < range.size) {
+    report(Finding::corruption, "write after free: byte " + std::to_string(difference) +
+                                    " of the memory at " +
+                                    format_address(device_base_ + range.offset));
+  }
 }
 
 bool DeviceMemory::contains(const void* address) const { return offset_of(address) <= size_; }
@@ -78,7 +147,10 @@ std::byte* DeviceMemory::host_address(const void* address, std::size_t size) con
 
 std::size_t DeviceMemory::available() const {
   const std::lock_guard lock(mutex_);
-  return ranges_.available();
+  const std::size_t limit = settings().memory_limit();
+  const std::size_t available = available_locked();
+  const std::size_t others = limit == 0 || limit > size_ ? 0 : size_ - limit;
+  return available > others ? available - others : 0;
 }
 
 // Wraps around for an address below the range, and is then larger than any size.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <mutex>
 
 #include "range_allocator.h"
@@ -20,10 +21,12 @@ class DeviceMemory {
   // refuses.
   explicit DeviceMemory(std::size_t size);
 
-  // Throws simErrorMemoryAllocation if no free range is large enough.
+  // Throws simErrorMemoryAllocation if no free range is large enough, or the limit of the settings
+  // would be passed.
   void* allocate(std::size_t size);
 
-  // Throws simErrorInvalidValue unless `address` starts a live allocation.
+  // Throws simErrorInvalidValue unless `address` starts a live allocation. With poisoning, the
+  // memory stays in quarantine for some time.
   void release(void* address);
 
   // Whether `address` lies in this device's address range, live or not, or at its end.
@@ -33,19 +36,36 @@ class DeviceMemory {
   // allocation.
   std::byte* host_address(const void* address, std::size_t size) const;
 
+  // What can be allocated, memory in quarantine included.
   std::size_t available() const;
   std::size_t size() const { return size_; }
 
  private:
+  // Freed and poisoned memory.
+  struct Poisoned {
+    std::size_t offset;
+    std::size_t size;
+    std::size_t reserved;
+  };
+
   std::size_t offset_of(const void* address) const;
+  void check_redzone(std::size_t offset, const RangeAllocator::Range& range) const;
+  void check_poison(const Poisoned& range) const;
   void give_pages_back(std::size_t offset, std::size_t size) const;
+
+  // With the lock held: ends the quarantine of the oldest ranges until at most `size` bytes are in
+  // it.
+  void shrink_quarantine(std::size_t size);
+  std::size_t available_locked() const { return ranges_.available() + quarantined_; }
 
   std::size_t size_;
   int file_ = -1;
   std::byte* device_base_ = nullptr;
   std::byte* host_base_ = nullptr;
   mutable std::mutex mutex_;
-  RangeAllocator ranges_;  // guarded by mutex_
+  RangeAllocator ranges_;  // guarded by mutex_, as what follows
+  std::deque<Poisoned> quarantine_;
+  std::size_t quarantined_ = 0;
 };
 
 }  // namespace sim

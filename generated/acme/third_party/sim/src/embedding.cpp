@@ -78,7 +78,7 @@ simError_t simEmbeddingForward(simStream_t stream, simDataType_t dtype, simDataT
                                std::int64_t index_count, std::int64_t rows, std::int64_t columns,
                                const void* weight, const void* indices, void* output) {
   return sim::call([&] {
-    const sim::Launch launch(stream);
+    sim::Launch launch(stream, "simEmbeddingForward");
     const std::int64_t weight_count = sim::element_count({rows, columns});
     const std::int64_t output_count = sim::element_count({index_count, columns});
     sim::visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {
@@ -97,7 +97,7 @@ simError_t simEmbeddingBackward(simStream_t stream, simDataType_t dtype, simData
                                 std::int64_t padding_index, const void* grad_output,
                                 const void* indices, void* grad_weight) {
   return sim::call([&] {
-    const sim::Launch launch(stream);
+    sim::Launch launch(stream, "simEmbeddingBackward");
     const std::int64_t weight_count = sim::element_count({rows, columns});
     const std::int64_t output_count = sim::element_count({index_count, columns});
     sim::visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {

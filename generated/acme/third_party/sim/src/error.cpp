@@ -4,6 +4,7 @@
 
 #include "error.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "runtime.h"
@@ -12,6 +13,49 @@ namespace sim {
 namespace {
 
 thread_local simError_t last_error = simSuccess;
+
+// The failed work that this thread was told of last.
+struct FailedWork {
+  simError_t status = simSuccess;
+  char text[256] = {};
+};
+thread_local FailedWork failed_work;
+
+const char* describe(simError_t status) {
+  switch (status) {
+    case simSuccess:
+      return "no error";
+    case simErrorNotReady:
+      return "work is still pending";
+    case simErrorMemoryAllocation:
+      return "out of memory";
+    case simErrorInvalidDevice:
+      return "invalid device index";
+    case simErrorInvalidValue:
+      return "invalid argument";
+    case simErrorLaunchFailure:
+      return "enqueued work failed";
+    case simErrorInvalidResourceHandle:
+      return "invalid stream or event";
+    case simErrorNotInitialized:
+      return "the runtime can't be used in a child forked after its first use";
+    case simErrorNoDevice:
+      return "no device is available";
+    case simErrorNotPermitted:
+      return "a host function may not block on a stream or an event";
+    case simErrorAssert:
+      return "an index is out of range on the device";
+    case simErrorInvalidConfiguration:
+      return "a SIM_ variable of the environment has an invalid value";
+    case simErrorDeviceUnavailable:
+      return "the device could not be initialised";
+    case simErrorUnorderedAccess:
+      return "memory was accessed without an order between streams";
+    case simErrorUnknown:
+      return "the operating system refused a resource";
+  }
+  return "unknown status";
+}
 
 }  // namespace
 
@@ -27,42 +71,37 @@ simError_t status_of_exception(simError_t otherwise) noexcept {
   }
 }
 
-simError_t remember(simError_t status) noexcept { return last_error = status; }
+const char* name_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.name() == nullptr ? "work" : error.name();
+  } catch (...) {
+    return "work";
+  }
+}
+
+simError_t remember(simError_t status) noexcept {
+  failed_work.status = simSuccess;
+  return last_error = status;
+}
+
+simError_t tell_failure(const Failure& failure) noexcept {
+  if (failure.status != simSuccess) {
+    failed_work.status = failure.status;
+    std::snprintf(failed_work.text, sizeof failed_work.text, "%s (\"%s\" on device %d)",
+                  describe(failure.status), failure.name, failure.device);
+  }
+  return failure.status;
+}
 
 simError_t take_remembered() noexcept { return std::exchange(last_error, simSuccess); }
 
 }  // namespace sim
 
 const char* simGetErrorString(simError_t status) {
-  switch (status) {
-    case simSuccess:
-      return "no error";
-    case simErrorNotReady:
-      return "work is still pending";
-    case simErrorMemoryAllocation:
-      return "out of memory";
-    case simErrorInvalidDevice:
-      return "invalid device index";
-    case simErrorInvalidValue:
-      return "invalid argument";
-    case simErrorLaunchFailure:
-      return "enqueued work ended with an exception";
-    case simErrorInvalidResourceHandle:
-      return "invalid stream or event";
-    case simErrorNotInitialized:
-      return "the runtime can't be used in a child forked after its first use";
-    case simErrorNoDevice:
-      return "no device is available";
-    case simErrorNotPermitted:
-      return "a host function may not block on a stream or an event";
-    case simErrorAssert:
-      return "an index is out of range on the device";
-    case simErrorInvalidConfiguration:
-      return "SIM_DEVICE_COUNT or SIM_DEVICE_MEMORY has an invalid value";
-    case simErrorUnknown:
-      return "the operating system refused a resource";
-  }
-  return "unknown status";
+  const bool of_work = status != simSuccess && status == sim::failed_work.status;
+  return of_work ? sim::failed_work.text : sim::describe(status);
 }
 
 simError_t simGetLastError() {

@@ -15,13 +15,16 @@ namespace sim {
 // Thrown where a call is refused, or where enqueued work fails.
 class Error final : public std::exception {
  public:
-  explicit Error(simError_t status) : status_(status) {}
+  // `name` is that of the work that failed, and lives for ever.
+  explicit Error(simError_t status, const char* name = nullptr) : status_(status), name_(name) {}
 
   simError_t status() const noexcept { return status_; }
+  const char* name() const noexcept { return name_; }
   const char* what() const noexcept override { return simGetErrorString(status_); }
 
  private:
   simError_t status_;
+  const char* name_;
 };
 
 inline void require(bool condition, simError_t status = simErrorInvalidValue) {
@@ -33,11 +36,24 @@ inline void require(bool condition, simError_t status = simErrorInvalidValue) {
 // The status of the exception that is being handled; `otherwise` for one that is not known.
 simError_t status_of_exception(simError_t otherwise) noexcept;
 
+// The name of the work in the exception that is being handled, if it has one.
+const char* name_of_exception() noexcept;
+
 // Keeps `status` for simGetLastError and returns it.
 simError_t remember(simError_t status) noexcept;
 
 // The last remembered status of this thread, which is forgotten.
 simError_t take_remembered() noexcept;
+
+// Work that failed after it was enqueued.
+struct Failure {
+  simError_t status = simSuccess;
+  const char* name = nullptr;
+  int device = 0;
+};
+
+// Lets simGetErrorString name the work on this thread, and returns its status.
+simError_t tell_failure(const Failure& failure) noexcept;
 
 // True in a child that was forked after the runtime had been initialised.
 bool in_forked_child() noexcept;

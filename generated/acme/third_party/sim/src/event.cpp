@@ -17,6 +17,7 @@ void Record::complete() {
 }
 
 void Record::wait() {
+  stream_->wake();
   std::unique_lock lock(mutex_);
   completion_.wait(lock, [&] { return complete_; });
 }
@@ -35,7 +36,8 @@ Record::Clock::time_point Record::time() const {
 // enqueued earlier, and streams that wait for each other can't form a cycle.
 void Event::record(Stream& stream) {
   require(stream.device() == device_, simErrorInvalidResourceHandle);
-  const auto record = std::make_shared<Record>();
+  const auto record =
+      std::make_shared<Record>(stream.shared_from_this(), race_checker().clock_of(stream));
   const std::lock_guard lock(mutex_);
   stream.enqueue([record] { record->complete(); });
   latest_ = record;
@@ -71,7 +73,14 @@ simError_t simEventRecord(simEvent_t event, simStream_t stream) {
 simError_t simEventQuery(simEvent_t event) {
   return sim::call([&] {
     const auto record = sim::runtime().events.find(event)->latest();
-    return record && !record->is_complete() ? simErrorNotReady : simSuccess;
+    if (!record) {
+      return simSuccess;
+    }
+    if (!record->is_complete()) {
+      return simErrorNotReady;
+    }
+    sim::race_checker().order_host(record->order);
+    return simSuccess;
   });
 }
 
@@ -81,6 +90,7 @@ simError_t simEventSynchronize(simEvent_t event) {
     require(!sim::on_worker_thread(), simErrorNotPermitted);
     if (record) {
       record->wait();
+      sim::race_checker().order_host(record->order);
     }
   });
 }
@@ -108,7 +118,11 @@ simError_t simStreamWaitEvent(simStream_t handle, simEvent_t event, unsigned int
     require(flags == 0);
     const auto stream = sim::find_stream(handle);
     const auto record = sim::runtime().events.find(event)->latest();
-    if (record && !record->is_complete()) {
+    if (!record) {
+      return;
+    }
+    sim::race_checker().order(*stream, record->order);
+    if (!record->is_complete()) {
       stream->enqueue([record] { record->wait(); });
     }
   });

@@ -8,7 +8,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <utility>
 
+#include "race_checker.h"
 #include "stream.h"
 
 namespace sim {
@@ -18,6 +20,9 @@ class Record {
  public:
   using Clock = std::chrono::steady_clock;
 
+  Record(std::shared_ptr<Stream> stream, VectorClock order)
+      : order(std::move(order)), stream_(std::move(stream)) {}
+
   void complete();
   void wait();
   bool is_complete() const;
@@ -25,7 +30,11 @@ class Record {
   // When it was completed; meaningful once it is.
   Clock::time_point time() const;
 
+  // What has happened once it is complete, for the race checker.
+  const VectorClock order;
+
  private:
+  const std::shared_ptr<Stream> stream_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable completion_;
   bool complete_ = false;

@@ -206,7 +206,7 @@ simError_t simGemmStridedBatched(simStream_t stream, simDataType_t dtype, std::i
                                  double beta, void* c, std::int64_t c_batch_stride,
                                  std::int64_t c_row_stride, std::int64_t c_column_stride) {
   return sim::call([&] {
-    const sim::Launch launch(stream);
+    sim::Launch launch(stream, batch == 1 ? "simGemm" : "simGemmStridedBatched");
     const std::int64_t depth = alpha == 0 ? 0 : k;
     using Dimensions = sim::Dimension[3];
     const Dimensions a_dimensions = {
@@ -217,9 +217,9 @@ simError_t simGemmStridedBatched(simStream_t stream, simDataType_t dtype, std::i
         {batch, c_batch_stride}, {m, c_row_stride}, {n, c_column_stride}};
     sim::visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {
       using A = sim::Accumulate<T>;
-      const auto* a_data = launch.input<T>(a, sim::element_span(a_dimensions));
-      const auto* b_data = launch.input<T>(b, sim::element_span(b_dimensions));
-      auto* c_data = launch.output<T>(c, sim::element_span(c_dimensions));
+      const auto* a_data = launch.input<T>(a, a_dimensions);
+      const auto* b_data = launch.input<T>(b, b_dimensions);
+      auto* c_data = launch.output<T>(c, c_dimensions);
       if (c_data == nullptr) {
         return;
       }

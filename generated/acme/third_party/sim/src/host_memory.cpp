@@ -10,6 +10,7 @@
 #include <new>
 
 #include "error.h"
+#include "race_checker.h"
 
 namespace sim {
 namespace {
@@ -36,10 +37,14 @@ void* HostMemory::allocate(std::size_t size) {
 }
 
 void HostMemory::release(void* address) {
+  std::size_t size = 0;
   {
     const std::lock_guard lock(mutex_);
-    require(live_.erase(reinterpret_cast<std::uintptr_t>(address)) == 1);
+    const auto range = live_.extract(reinterpret_cast<std::uintptr_t>(address));
+    require(!range.empty());
+    size = range.mapped();
   }
+  race_checker().free(address, size);
   std::free(address);
 }
 

@@ -8,13 +8,16 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "error.h"
 #include "floating.h"
 #include "runtime.h"
 #include "sim_blas.h"
+#include "submit.h"
 
 namespace sim {
 
@@ -48,8 +51,7 @@ struct Dimension {
 
 // The number of elements from the first to the last of a strided tensor; throws for a negative size
 // or stride.
-template <typename Dimensions>
-std::int64_t element_span(const Dimensions& dimensions) {
+inline std::int64_t element_span(std::span<const Dimension> dimensions) {
   std::int64_t span = 1;
   bool empty = false;
   for (const Dimension& dimension : dimensions) {
@@ -63,48 +65,75 @@ std::int64_t element_span(const Dimensions& dimensions) {
 // One call of the maths library: checks operands on the caller's thread, then enqueues the kernel.
 class Launch {
  public:
-  explicit Launch(simStream_t handle)
-      : stream_(find_stream(handle)), memory_(runtime().device(stream_->device()).memory) {}
+  // `name`, a literal, is that of the function in reports.
+  Launch(simStream_t handle, const char* name)
+      : stream_(find_stream(handle)),
+        memory_(runtime().device(stream_->device()).memory),
+        name_(name) {}
 
   // The hidden address of `elements` elements. Throws unless they lie in one live allocation of the
   // stream's device and are aligned. Null if there are no elements.
   template <typename T>
-  T* output(void* address, std::int64_t elements) const {
-    return reinterpret_cast<T*>(resolve(address, elements, sizeof(T)));
+  T* output(void* address, std::int64_t elements) {
+    const Dimension whole = {elements, 1};
+    return output<T>(address, std::span(&whole, 1));
   }
   template <typename T>
-  const T* input(const void* address, std::int64_t elements) const {
-    return reinterpret_cast<const T*>(resolve(address, elements, sizeof(T)));
+  const T* input(const void* address, std::int64_t elements) {
+    const Dimension whole = {elements, 1};
+    return input<T>(address, std::span(&whole, 1));
+  }
+
+  // The same for the elements of a strided tensor.
+  template <typename T>
+  T* output(void* address, std::span<const Dimension> dimensions) {
+    return reinterpret_cast<T*>(resolve(address, dimensions, sizeof(T), true));
+  }
+  template <typename T>
+  const T* input(const void* address, std::span<const Dimension> dimensions) {
+    return reinterpret_cast<const T*>(resolve(address, dimensions, sizeof(T), false));
   }
 
   // The same for operands that may be absent.
   template <typename T>
-  T* optional_output(void* address, std::int64_t elements) const {
+  T* optional_output(void* address, std::int64_t elements) {
     return address == nullptr ? nullptr : output<T>(address, elements);
   }
   template <typename T>
-  const T* optional_input(const void* address, std::int64_t elements) const {
+  const T* optional_input(const void* address, std::int64_t elements) {
     return address == nullptr ? nullptr : input<T>(address, elements);
   }
 
   // Enqueues `kernel`, which owns all that it needs but device memory.
   template <typename Kernel>
-  void run(Kernel kernel) const {
-    stream_->enqueue(std::move(kernel));
+  void run(Kernel kernel) {
+    submit(*stream_, name_, std::move(accesses_), std::move(kernel));
   }
 
  private:
-  std::byte* resolve(const void* address, std::int64_t elements, std::size_t size) const {
+  std::byte* resolve(const void* address, std::span<const Dimension> dimensions, std::size_t size,
+                     bool is_output) {
+    const std::int64_t elements = element_span(dimensions);
     if (elements == 0) {
       return nullptr;
     }
     require(reinterpret_cast<std::uintptr_t>(address) % size == 0 && memory_.contains(address));
     const std::int64_t bytes = checked_multiply(elements, static_cast<std::int64_t>(size));
-    return memory_.host_address(address, static_cast<std::size_t>(bytes));
+    std::byte* const resolved = memory_.host_address(address, static_cast<std::size_t>(bytes));
+    if (accesses_.is_needed()) {
+      std::vector<Access::Extent> extents;
+      for (const Dimension& dimension : dimensions) {
+        extents.emplace_back(dimension.size, dimension.stride * static_cast<std::int64_t>(size));
+      }
+      accesses_.add(address, size, std::move(extents), is_output);
+    }
+    return resolved;
   }
 
   std::shared_ptr<Stream> stream_;
   const DeviceMemory& memory_;
+  const char* name_;
+  AccessList accesses_;
 };
 
 // Calls `visitor(std::type_identity<T>())` with the C++ type of `dtype`; throws for one that is not

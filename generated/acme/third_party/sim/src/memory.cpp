@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "error.h"
 #include "runtime.h"
+#include "settings.h"
+#include "submit.h"
 
 using sim::require;
 
@@ -19,53 +21,76 @@ namespace {
 // beyond it the caller waits.
 constexpr std::size_t staging_limit = std::size_t{64} << 10;
 
-std::byte* device_range(const void* address, std::size_t size) {
+// One end of a copy: the address that was given, and where its bytes are.
+struct Place {
+  const void* address;
+  std::byte* bytes;
+};
+
+Place device_range(const void* address, std::size_t size) {
   const Device* device = runtime().owner(address);
   require(device != nullptr);
-  return device->memory.host_address(address, size);
+  return {address, device->memory.host_address(address, size)};
 }
 
-std::byte* device_range(const void* address, std::size_t size, int index) {
+Place device_range(const void* address, std::size_t size, int index) {
   const Device* device = runtime().owner(address);
   require(device != nullptr && device->index() == index);
-  return device->memory.host_address(address, size);
+  return {address, device->memory.host_address(address, size)};
 }
 
-const std::byte* host_range(const void* address) {
+Place host_range(const void* address) {
   require(address != nullptr && runtime().owner(address) == nullptr);
-  return static_cast<const std::byte*>(address);
+  return {address, static_cast<std::byte*>(const_cast<void*>(address))};
 }
 
-std::byte* host_range(void* address) {
-  return const_cast<std::byte*>(host_range(static_cast<const void*>(address)));
+bool is_pinned(const void* address, std::size_t size) {
+  return runtime().host_memory.contains(address, size);
 }
 
-Stream::Ticket enqueue_copy(Stream& stream, std::byte* destination, const std::byte* source,
+// Of the host's memory, only what is pinned can be touched while the host goes on.
+bool is_checked(const void* address, std::size_t size) {
+  return runtime().owner(address) != nullptr || is_pinned(address, size);
+}
+
+Stream::Ticket enqueue_copy(Stream& stream, const char* name, Place destination, Place source,
                             std::size_t size) {
-  return stream.enqueue([=] { std::memmove(destination, source, size); });
+  AccessList accesses;
+  if (accesses.is_needed() && is_checked(source.address, size)) {
+    accesses.read(source.address, size);
+  }
+  if (accesses.is_needed() && is_checked(destination.address, size)) {
+    accesses.write(destination.address, size);
+  }
+  return submit(
+      stream, name, std::move(accesses),
+      [to = destination.bytes, from = source.bytes, size] { std::memmove(to, from, size); });
 }
 
-void copy_from_host(Stream& stream, std::byte* destination, const std::byte* source,
-                    std::size_t size) {
-  if (runtime().host_memory.contains(source, size)) {
-    enqueue_copy(stream, destination, source, size);
+void copy_from_host(Stream& stream, Place destination, Place source, std::size_t size) {
+  constexpr const char* name = "copy to device";
+  if (is_pinned(source.address, size)) {
+    enqueue_copy(stream, name, destination, source, size);
   } else if (size <= staging_limit) {
-    stream.enqueue([destination, staged = std::vector(source, source + size)] {
-      std::memcpy(destination, staged.data(), staged.size());
-    });
+    AccessList accesses;
+    accesses.write(destination.address, size);
+    submit(stream, name, std::move(accesses),
+           [to = destination.bytes, staged = std::vector(source.bytes, source.bytes + size)] {
+             std::memcpy(to, staged.data(), staged.size());
+           });
   } else {
     require(!on_worker_thread(), simErrorNotPermitted);
-    stream.wait(enqueue_copy(stream, destination, source, size));
+    stream.wait(enqueue_copy(stream, name, destination, source, size));
   }
 }
 
-void copy_to_host(Stream& stream, std::byte* destination, const std::byte* source,
+void copy_to_host(Stream& stream, const char* name, Place destination, Place source,
                   std::size_t size) {
-  if (runtime().host_memory.contains(destination, size)) {
-    enqueue_copy(stream, destination, source, size);
+  if (is_pinned(destination.address, size)) {
+    enqueue_copy(stream, name, destination, source, size);
   } else {
     require(!on_worker_thread(), simErrorNotPermitted);
-    stream.wait(enqueue_copy(stream, destination, source, size));
+    stream.wait(enqueue_copy(stream, name, destination, source, size));
   }
 }
 
@@ -77,7 +102,9 @@ simError_t simMalloc(void** address, std::size_t size) {
     require(address != nullptr);
     *address = nullptr;
     if (size > 0) {
-      *address = sim::current_device().memory.allocate(size);
+      sim::Device& device = sim::current_device();
+      require(!sim::settings().next_allocation_fails(device.index()), simErrorMemoryAllocation);
+      *address = device.memory.allocate(size);
     }
   });
 }
@@ -129,20 +156,21 @@ simError_t simMemcpyAsync(void* destination, const void* source, std::size_t siz
     }
     switch (kind) {
       case simMemcpyHostToHost: {
-        std::byte* target = sim::host_range(destination);
-        return sim::copy_to_host(*stream, target, sim::host_range(source), size);
+        const sim::Place target = sim::host_range(destination);
+        return sim::copy_to_host(*stream, "copy", target, sim::host_range(source), size);
       }
       case simMemcpyHostToDevice: {
-        std::byte* target = sim::device_range(destination, size);
+        const sim::Place target = sim::device_range(destination, size);
         return sim::copy_from_host(*stream, target, sim::host_range(source), size);
       }
       case simMemcpyDeviceToHost: {
-        std::byte* target = sim::host_range(destination);
-        return sim::copy_to_host(*stream, target, sim::device_range(source, size), size);
+        const sim::Place target = sim::host_range(destination);
+        const sim::Place origin = sim::device_range(source, size);
+        return sim::copy_to_host(*stream, "copy to host", target, origin, size);
       }
       case simMemcpyDeviceToDevice: {
-        std::byte* target = sim::device_range(destination, size);
-        sim::enqueue_copy(*stream, target, sim::device_range(source, size), size);
+        const sim::Place target = sim::device_range(destination, size);
+        sim::enqueue_copy(*stream, "copy", target, sim::device_range(source, size), size);
         return;
       }
     }
@@ -158,8 +186,9 @@ simError_t simMemcpyPeerAsync(void* destination, int destination_device, const v
       require(device >= 0 && device < sim::device_count(), simErrorInvalidDevice);
     }
     if (size > 0) {
-      std::byte* target = sim::device_range(destination, size, destination_device);
-      sim::enqueue_copy(*stream, target, sim::device_range(source, size, source_device), size);
+      const sim::Place target = sim::device_range(destination, size, destination_device);
+      const sim::Place origin = sim::device_range(source, size, source_device);
+      sim::enqueue_copy(*stream, "copy", target, origin, size);
     }
   });
 }
@@ -168,8 +197,11 @@ simError_t simMemsetAsync(void* address, int value, std::size_t size, simStream_
   return sim::call([&] {
     const auto stream = sim::find_stream(handle);
     if (size > 0) {
-      std::byte* target = sim::device_range(address, size);
-      stream->enqueue([=] { std::memset(target, value, size); });
+      const sim::Place target = sim::device_range(address, size);
+      sim::AccessList accesses;
+      accesses.write(address, size);
+      sim::submit(*stream, "memset", std::move(accesses),
+                  [=] { std::memset(target.bytes, value, size); });
     }
   });
 }
@@ -177,6 +209,7 @@ simError_t simMemsetAsync(void* address, int value, std::size_t size, simStream_
 simError_t simHostGetAddress(void** host_address, const void* device_address) {
   return sim::call([&] {
     require(host_address != nullptr);
-    *host_address = device_address == nullptr ? nullptr : sim::device_range(device_address, 0);
+    *host_address =
+        device_address == nullptr ? nullptr : sim::device_range(device_address, 0).bytes;
   });
 }

@@ -133,10 +133,10 @@ void run_backward(const Backward<T>& norm) {
   }
 }
 
-void forward(simStream_t stream, simDataType_t dtype, bool centred, std::int64_t rows,
-             std::int64_t columns, const void* input, const void* weight, const void* bias,
-             double epsilon, void* output, void* mean, void* rstd) {
-  const Launch launch(stream);
+void forward(simStream_t stream, const char* name, simDataType_t dtype, bool centred,
+             std::int64_t rows, std::int64_t columns, const void* input, const void* weight,
+             const void* bias, double epsilon, void* output, void* mean, void* rstd) {
+  Launch launch(stream, name);
   const std::int64_t count = element_count({rows, columns});
   visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {
     using A = Accumulate<T>;
@@ -154,11 +154,11 @@ void forward(simStream_t stream, simDataType_t dtype, bool centred, std::int64_t
   });
 }
 
-void backward(simStream_t stream, simDataType_t dtype, bool centred, std::int64_t rows,
-              std::int64_t columns, const void* grad_output, const void* input, const void* mean,
-              const void* rstd, const void* weight, void* grad_input, void* grad_weight,
-              void* grad_bias) {
-  const Launch launch(stream);
+void backward(simStream_t stream, const char* name, simDataType_t dtype, bool centred,
+              std::int64_t rows, std::int64_t columns, const void* grad_output, const void* input,
+              const void* mean, const void* rstd, const void* weight, void* grad_input,
+              void* grad_weight, void* grad_bias) {
+  Launch launch(stream, name);
   const std::int64_t count = element_count({rows, columns});
   visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {
     using A = Accumulate<T>;
@@ -185,8 +185,8 @@ simError_t simLayerNormForward(simStream_t stream, simDataType_t dtype, std::int
                                const void* bias, double epsilon, void* output, void* mean,
                                void* rstd) {
   return sim::call([&] {
-    sim::forward(stream, dtype, true, rows, columns, input, weight, bias, epsilon, output, mean,
-                 rstd);
+    sim::forward(stream, "simLayerNormForward", dtype, true, rows, columns, input, weight, bias,
+                 epsilon, output, mean, rstd);
   });
 }
 
@@ -195,8 +195,8 @@ simError_t simLayerNormBackward(simStream_t stream, simDataType_t dtype, std::in
                                 const void* mean, const void* rstd, const void* weight,
                                 void* grad_input, void* grad_weight, void* grad_bias) {
   return sim::call([&] {
-    sim::backward(stream, dtype, true, rows, columns, grad_output, input, mean, rstd, weight,
-                  grad_input, grad_weight, grad_bias);
+    sim::backward(stream, "simLayerNormBackward", dtype, true, rows, columns, grad_output, input,
+                  mean, rstd, weight, grad_input, grad_weight, grad_bias);
   });
 }
 
@@ -204,8 +204,8 @@ simError_t simRmsNormForward(simStream_t stream, simDataType_t dtype, std::int64
                              std::int64_t columns, const void* input, const void* weight,
                              double epsilon, void* output, void* rstd) {
   return sim::call([&] {
-    sim::forward(stream, dtype, false, rows, columns, input, weight, nullptr, epsilon, output,
-                 nullptr, rstd);
+    sim::forward(stream, "simRmsNormForward", dtype, false, rows, columns, input, weight, nullptr,
+                 epsilon, output, nullptr, rstd);
   });
 }
 
@@ -214,7 +214,7 @@ simError_t simRmsNormBackward(simStream_t stream, simDataType_t dtype, std::int6
                               const void* rstd, const void* weight, void* grad_input,
                               void* grad_weight) {
   return sim::call([&] {
-    sim::backward(stream, dtype, false, rows, columns, grad_output, input, nullptr, rstd, weight,
-                  grad_input, grad_weight, nullptr);
+    sim::backward(stream, "simRmsNormBackward", dtype, false, rows, columns, grad_output, input,
+                  nullptr, rstd, weight, grad_input, grad_weight, nullptr);
   });
 }

@@ -22,17 +22,17 @@ RangeAllocator::RangeAllocator(std::size_t size) : available_(size) {
   }
 }
 
-std::optional<std::size_t> RangeAllocator::allocate(std::size_t size) {
-  if (size > available_) {
+std::optional<std::size_t> RangeAllocator::allocate(std::size_t size, std::size_t padding) {
+  if (size > available_ || padding > available_ - size) {
     return std::nullopt;
   }
-  const std::size_t reserved = round_up(size);
+  const std::size_t reserved = round_up(size + padding);
   const auto fit = free_by_size_.lower_bound(std::pair(reserved, std::size_t{0}));
   if (fit == free_by_size_.end()) {
     return std::nullopt;
   }
   const auto [free_size, offset] = *fit;
-  live_.emplace(offset, size);
+  live_.emplace(offset, Range{size, padding, reserved});
   erase_free(free_.find(offset));
   if (free_size > reserved) {
     insert_free(offset + reserved, free_size - reserved);
@@ -41,14 +41,12 @@ std::optional<std::size_t> RangeAllocator::allocate(std::size_t size) {
   return offset;
 }
 
-std::optional<std::size_t> RangeAllocator::retire(std::size_t offset) {
+std::optional<RangeAllocator::Range> RangeAllocator::retire(std::size_t offset) {
   const auto range = live_.find(offset);
   if (range == live_.end()) {
     return std::nullopt;
   }
-  const std::size_t reserved = round_up(range->second);
-  live_.erase(range);
-  return reserved;
+  return live_.extract(range).mapped();
 }
 
 void RangeAllocator::reclaim(std::size_t offset, std::size_t reserved) {
@@ -76,7 +74,8 @@ bool RangeAllocator::is_live(std::size_t offset, std::size_t size) const {
   }
   --range;
   const std::size_t inside = offset - range->first;
-  return inside <= range->second && size <= range->second - inside;
+  const std::size_t live = range->second.size;
+  return inside <= live && size <= live - inside;
 }
 
 void RangeAllocator::insert_free(std::size_t offset, std::size_t size) {

@@ -20,14 +20,21 @@ class RangeAllocator {
  public:
   static constexpr std::size_t alignment = 512;
 
+  // A live range: what was asked for, the bytes behind it that were asked for too, and all bytes.
+  struct Range {
+    std::size_t size;
+    std::size_t padding;
+    std::size_t reserved;
+  };
+
   explicit RangeAllocator(std::size_t size);
 
-  // The offset of a live range of `size` > 0, or nothing if no free range is large enough.
-  std::optional<std::size_t> allocate(std::size_t size);
+  // The offset of a live range of `size` > 0 bytes with at least `padding` bytes behind it, or
+  // nothing if no free range is large enough.
+  std::optional<std::size_t> allocate(std::size_t size, std::size_t padding = 0);
 
-  // Ends the life of the range that starts at `offset`; its reserved size, or nothing if there is
-  // no such range.
-  std::optional<std::size_t> retire(std::size_t offset);
+  // Ends the life of the range that starts at `offset`; nothing if there is no such range.
+  std::optional<Range> retire(std::size_t offset);
   void reclaim(std::size_t offset, std::size_t reserved);
 
   // Whether [offset, offset + size) lies in one live range; with a size of 0, its end counts.
@@ -40,7 +47,7 @@ class RangeAllocator {
   void erase_free(std::map<std::size_t, std::size_t>::iterator range);
 
   std::size_t available_ = 0;
-  std::map<std::size_t, std::size_t> live_;  // offset -> requested size
+  std::map<std::size_t, Range> live_;        // by offset
   std::map<std::size_t, std::size_t> free_;  // offset -> size
   std::set<std::pair<std::size_t, std::size_t>> free_by_size_;
 };

@@ -264,7 +264,7 @@ simError_t simReduce(simStream_t stream, simReduction_t operation, simDataType_t
                      void* output) {
   return sim::call([&] {
     using sim::require;
-    const sim::Launch launch(stream);
+    sim::Launch launch(stream, "simReduce");
     require(dimensions >= 0 && dimensions <= 64);
     require(dimensions == 0 || (sizes != nullptr && strides != nullptr));
     require(dimensions == 64 || reduced_mask >> dimensions == 0);
@@ -280,12 +280,11 @@ simError_t simReduce(simStream_t stream, simReduction_t operation, simDataType_t
       auto& count = is_reduced ? reduced_count : kept_count;
       count = sim::checked_multiply(count, sizes[i]);
     }
-    const std::int64_t span = sim::element_span(all);
     sim::visit_accumulate(input_dtype, output_dtype, [&]<typename A>(std::type_identity<A>) {
       sim::Reduction<A> reduction = {};
       sim::visit_any(input_dtype, [&]<typename T>(std::type_identity<T>) {
         reduction.load = sim::load<A, T>;
-        reduction.input = launch.input<T>(input, span);
+        reduction.input = launch.input<T>(input, all);
       });
       sim::visit_any(output_dtype, [&]<typename T>(std::type_identity<T>) {
         reduction.store = sim::store<A, T>;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "error.h"
+#include "settings.h"
 
 namespace sim {
 namespace {
@@ -50,7 +51,7 @@ bool in_forked_child() noexcept { return forked.load(std::memory_order_relaxed);
 Device::Device(int index, std::size_t memory_size)
     : memory(memory_size),
       index_(index),
-      default_stream_(std::make_shared<Stream>(index)),
+      default_stream_(std::make_shared<Stream>(index, true)),
       streams_(1, default_stream_) {}
 
 void Device::add(std::shared_ptr<Stream> stream) {
@@ -68,22 +69,27 @@ std::vector<std::shared_ptr<Stream>> Device::streams() {
 Runtime::Runtime() : devices_(static_cast<std::size_t>(device_count())) {
   const int status = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   require(status == 0, simErrorUnknown);
+  settings();  // so that a wrong variable is found with the first use
 }
 
 Device& Runtime::device(int index) {
-  const std::lock_guard lock(mutex_);
-  auto& device = devices_[static_cast<std::size_t>(index)];
-  if (!device) {
-    device = std::make_unique<Device>(index, device_memory_size());
+  std::atomic<Device*>& slot = devices_[static_cast<std::size_t>(index)];
+  if (Device* const device = slot.load(std::memory_order_acquire)) {
+    return *device;
   }
-  return *device;
+  const std::lock_guard lock(mutex_);
+  if (slot.load(std::memory_order_relaxed) == nullptr) {
+    require(!settings().fails_to_initialize(index), simErrorDeviceUnavailable);
+    slot.store(new Device(index, device_memory_size()), std::memory_order_release);
+  }
+  return *slot.load(std::memory_order_relaxed);
 }
 
 Device* Runtime::owner(const void* address) const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& device : devices_) {
-    if (device && device->memory.contains(address)) {
-      return device.get();
+  for (const auto& slot : devices_) {
+    Device* const device = slot.load(std::memory_order_acquire);
+    if (device != nullptr && device->memory.contains(address)) {
+      return device;
     }
   }
   return nullptr;

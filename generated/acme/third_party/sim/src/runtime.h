@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -56,8 +57,8 @@ class Runtime {
   HostMemory host_memory;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Device>> devices_;  // guarded by mutex_
+  std::mutex mutex_;  // held while a device is made
+  std::vector<std::atomic<Device*>> devices_;
 };
 
 Runtime& runtime();

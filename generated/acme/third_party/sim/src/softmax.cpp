@@ -94,7 +94,7 @@ simError_t simSoftmaxForward(simStream_t stream, simDataType_t dtype, bool logar
                              std::int64_t outer, std::int64_t size, std::int64_t inner,
                              const void* input, void* output) {
   return sim::call([&] {
-    const sim::Launch launch(stream);
+    sim::Launch launch(stream, "simSoftmaxForward");
     const std::int64_t count = sim::element_count({outer, size, inner});
     sim::visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {
       using A = sim::Accumulate<T>;
@@ -120,7 +120,7 @@ simError_t simSoftmaxBackward(simStream_t stream, simDataType_t dtype, bool loga
                               std::int64_t outer, std::int64_t size, std::int64_t inner,
                               const void* grad_output, const void* output, void* grad_input) {
   return sim::call([&] {
-    const sim::Launch launch(stream);
+    sim::Launch launch(stream, "simSoftmaxBackward");
     const std::int64_t count = sim::element_count({outer, size, inner});
     sim::visit_floating(dtype, [&]<typename T>(std::type_identity<T>) {
       using A = sim::Accumulate<T>;

@@ -7,10 +7,14 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "error.h"
+#include "race_checker.h"
+#include "report.h"
 #include "runtime.h"
 
 namespace sim {
@@ -37,65 +41,123 @@ class BlockedSignals {
   sigset_t previous_;
 };
 
-simError_t execute(const Stream::Operation& operation) noexcept {
+// To wake a thread costs more than to enqueue an operation. So a worker without work naps for a
+// while at first: what is enqueued meanwhile waits for the end of the nap, or for somebody who
+// waits for it and wakes the worker. It goes to sleep at once if one of its last operations was
+// waited for: the next one is likely to be, too.
+constexpr std::chrono::microseconds nap_time{50};
+constexpr int naps = 40;
+constexpr Stream::Ticket operations_before_naps = 4;
+
+Failure execute(Operation& operation, int device) noexcept {
   try {
     operation();
-    return simSuccess;
+    return {};
   } catch (...) {
-    return status_of_exception(simErrorLaunchFailure);
+    return {status_of_exception(simErrorLaunchFailure), name_of_exception(), device};
   }
 }
+
+std::size_t next_number() {
+  static std::atomic<std::size_t> last = 0;
+  return ++last;
+}
+
+// For the time that the host waits for a stream: at its end, the host has seen all that was
+// enqueued before.
+class HostWait {
+ public:
+  explicit HostWait(const Stream& stream) : clock_(race_checker().clock_of(stream)) {}
+  ~HostWait() { race_checker().order_host(clock_); }
+  HostWait(const HostWait&) = delete;
+  HostWait& operator=(const HostWait&) = delete;
+
+ private:
+  const VectorClock clock_;
+};
 
 }  // namespace
 
 bool on_worker_thread() noexcept { return is_worker_thread; }
 
+Stream::Stream(int device, bool is_default)
+    : device_(device), is_default_(is_default), number_(next_number()) {}
+
+std::string Stream::label() const {
+  const std::string name = is_default_ ? "the default stream" : "stream " + format_address(this);
+  return name + " of device " + std::to_string(device_);
+}
+
 Stream::Ticket Stream::enqueue(Operation operation) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   require(!closed_, simErrorInvalidResourceHandle);
   if (!started_) {
     start();
     started_ = true;
   }
-  queue_.push_back(std::move(operation));
-  work_.notify_one();
-  return ++enqueued_;
+  const Ticket position = enqueued_ % Part::size;
+  if (position == 0 && enqueued_ > 0) {
+    last_->next = std::make_unique<Part>();
+    last_ = last_->next.get();
+  }
+  last_->operations[position] = std::move(operation);
+  const Ticket ticket = ++enqueued_;
+  lock.unlock();
+  if (worker_ == Worker::sleeping) {
+    wake();
+  }
+  return ticket;
+}
+
+void Stream::wake() {
+  if (worker_ != Worker::awake) {
+    // Passes when the worker waits, or is about to look for operations.
+    sleep_.lock();
+    sleep_.unlock();
+    work_.notify_one();
+  }
 }
 
 void Stream::wait(Ticket ticket) {
   require(!on_worker_thread(), simErrorNotPermitted);
+  const HostWait wait(*this);
+  const auto is_completed = [&] { return completed_ >= ticket; };
+  waited_for_ = ticket;
+  if (is_completed()) {
+    return;
+  }
+  wake();
   std::unique_lock lock(mutex_);
-  progress_.wait(lock, [&] { return completed_ >= ticket; });
+  progress_.wait(lock, [&] {
+    awaited_ = std::min(awaited_.load(), ticket);
+    return is_completed();
+  });
 }
 
-void Stream::synchronize() {
-  Ticket last = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    last = enqueued_;
-  }
-  wait(last);
-}
+void Stream::synchronize() { wait(enqueued_); }
 
 bool Stream::is_idle() const {
-  const std::lock_guard lock(mutex_);
-  return completed_ == enqueued_;
+  // In this order: what is enqueued meanwhile must not make it look idle.
+  const Ticket completed = completed_;
+  return completed == enqueued_;
 }
 
 simError_t Stream::take_error() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(error_, simSuccess);
+  return tell_failure(std::exchange(error_, {}));
 }
 
 void Stream::close() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  work_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  wake();
 }
 
 bool Stream::is_finished() const {
   const std::lock_guard lock(mutex_);
-  return closed_ && completed_ == enqueued_ && error_ == simSuccess;
+  return closed_ && is_idle() && error_.status == simSuccess;
 }
 
 void Stream::start() {
@@ -105,22 +167,46 @@ void Stream::start() {
 
 void Stream::run() {
   is_worker_thread = true;
-  std::unique_lock lock(mutex_);
-  while (true) {
-    work_.wait(lock, [&] { return !queue_.empty() || closed_; });
-    if (queue_.empty()) {
-      return;
+  while (Operation* const operation = next()) {
+    const Failure failure = execute(*operation, device_);
+    operation->reset();  // what it owns is gone before its completion shows
+    complete(failure);
+  }
+}
+
+Operation* Stream::next() {
+  const auto is_there = [&] { return enqueued_ != completed_; };
+  if (!is_there()) {
+    std::unique_lock lock(sleep_);
+    worker_ = Worker::napping;
+    const bool naps_first = completed_ >= waited_for_ + operations_before_naps;
+    for (int nap = 0; naps_first && nap < naps && !is_there() && !closed_; ++nap) {
+      work_.wait_for(lock, nap_time);
     }
-    Operation operation = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    const simError_t status = execute(operation);
-    operation = nullptr;  // what it owns is gone before its completion shows
-    lock.lock();
-    if (error_ == simSuccess) {
-      error_ = status;
+    worker_ = Worker::sleeping;
+    work_.wait(lock, [&] { return is_there() || closed_; });
+    worker_ = Worker::awake;
+    if (!is_there()) {
+      return nullptr;
     }
-    ++completed_;
+  }
+  const Ticket position = completed_ % Part::size;
+  if (position == 0 && completed_ > 0) {
+    first_ = std::move(first_->next);
+  }
+  return &first_->operations[position];
+}
+
+void Stream::complete(const Failure& failure) {
+  if (failure.status != simSuccess) {
+    const std::lock_guard lock(mutex_);
+    error_ = error_.status == simSuccess ? failure : error_;
+  }
+  if (++completed_ >= awaited_) {
+    {
+      const std::lock_guard lock(mutex_);
+      awaited_ = nobody_waits;
+    }
     progress_.notify_all();
   }
 }
@@ -147,7 +233,11 @@ simError_t simStreamDestroy(simStream_t handle) {
 simError_t simStreamQuery(simStream_t handle) {
   return sim::call([&] {
     const auto stream = sim::find_stream(handle);
+    const sim::VectorClock clock = sim::race_checker().clock_of(*stream);
     const bool idle = stream->is_idle();
+    if (idle) {
+      sim::race_checker().order_host(clock);
+    }
     const simError_t status = stream->take_error();
     return status == simSuccess && !idle ? simErrorNotReady : status;
   });
@@ -158,12 +248,5 @@ simError_t simStreamSynchronize(simStream_t handle) {
     const auto stream = sim::find_stream(handle);
     stream->synchronize();
     return stream->take_error();
-  });
-}
-
-simError_t simLaunchHostFunc(simStream_t handle, void (*function)(void*), void* data) {
-  return sim::call([&] {
-    require(function != nullptr);
-    sim::find_stream(handle)->enqueue([function, data] { function(data); });
   });
 }

@@ -4,13 +4,18 @@
 
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <string>
 
+#include "error.h"
+#include "operation.h"
 #include "sim_runtime.h"
 
 namespace sim {
@@ -19,18 +24,29 @@ namespace sim {
 // operation, keeps the stream alive, and is never joined, so that a process may end at any time.
 class Stream final : public std::enable_shared_from_this<Stream> {
  public:
-  using Operation = std::function<void()>;
   using Ticket = std::uint64_t;
 
-  explicit Stream(int device) : device_(device) {}
+  explicit Stream(int device, bool is_default = false);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   int device() const { return device_; }
 
+  // A number that no other stream of this process has; above 0.
+  std::size_t number() const { return number_; }
+
+  // How reports call it.
+  std::string label() const;
+
+  // Counts the work that passes through `submit`.
+  std::uint64_t next_position() { return position_.fetch_add(1, std::memory_order_relaxed); }
+
   // Appends an operation. What it throws is kept as the stream's error. Throws
   // simErrorInvalidResourceHandle if the stream was closed meanwhile.
   Ticket enqueue(Operation operation);
+
+  // For one who waits for an operation by other means than `wait`: it begins at once.
+  void wake();
 
   // Waits until the operation of `ticket` has run; throws simErrorNotPermitted on a worker thread.
   void wait(Ticket ticket);
@@ -40,7 +56,7 @@ class Stream final : public std::enable_shared_from_this<Stream> {
 
   bool is_idle() const;
 
-  // The first error since the last call, which is forgotten.
+  // The first error since the last call, which is forgotten; simGetErrorString can tell more of it.
   simError_t take_error();
 
   // Lets the worker end after what is enqueued.
@@ -53,16 +69,49 @@ class Stream final : public std::enable_shared_from_this<Stream> {
   void start();
   void run();
 
+  // Waits for the next operation; null when the stream is closed and none is left.
+  Operation* next();
+  void complete(const Failure& failure);
+
+  static constexpr Ticket nobody_waits = std::numeric_limits<Ticket>::max();
+
   const int device_;
-  mutable std::mutex mutex_;  // guards what follows
+  const bool is_default_;
+  const std::size_t number_;
+  std::atomic<std::uint64_t> position_ = 0;
+
+  // Operations in order, a part of them each. The caller writes to the last part under the lock and
+  // then counts, and the worker reads what is counted from the first one: neither waits for the
+  // other.
+  struct Part {
+    static constexpr Ticket size = 64;
+    std::array<Operation, size> operations;
+    std::unique_ptr<Part> next;
+  };
+
+  // The worker's own.
+  std::unique_ptr<Part> first_ = std::make_unique<Part>();
+  std::atomic<Ticket> completed_ = 0;
+  // The first ticket that a sleeping thread waits for. Such a thread sets it before it looks at
+  // `completed_`, and the worker looks at it after it has set that: one of them sees the other.
+  std::atomic<Ticket> awaited_ = nobody_waits;
+  // The last ticket that was waited for, in the past too.
+  std::atomic<Ticket> waited_for_ = 0;
+  // Written under the lock, read without it; away from what the worker writes.
+  alignas(64) std::atomic<Ticket> enqueued_ = 0;
+  // A napping worker looks for operations by itself soon; a sleeping one must be woken. Written
+  // under `sleep_`; the worker sets it before it looks for operations for the last time, so that
+  // one who enqueues sees it, or is seen.
+  enum class Worker { awake, napping, sleeping };
+  std::atomic<Worker> worker_ = Worker::awake;
+  std::mutex sleep_;
   std::condition_variable work_;
+  std::atomic<bool> closed_ = false;
+  mutable std::mutex mutex_;  // guards what follows
+  Part* last_ = first_.get();
   std::condition_variable progress_;
-  std::deque<Operation> queue_;
-  Ticket enqueued_ = 0;
-  Ticket completed_ = 0;
-  simError_t error_ = simSuccess;
+  Failure error_;
   bool started_ = false;
-  bool closed_ = false;
 };
 
 // Whether the calling thread is a stream's worker, which must not wait for a stream.

@@ -1,0 +1,28 @@
+"""Random use of the generated allocators by several threads, on several streams and devices, with little memory.
+
+`make stress` runs the same program for longer, with more sanitizers.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.runtime_stress.build import KINDS, build, generate, run
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    return build(generate(request.param, folder), "thread", folder / "build")
+
+
+# Odd seeds record a history.
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("threads", "steps"), [(1, 500), (4, 1000)])
+def test_d_random_use(program: Path, seed: int, threads: int, steps: int) -> None:
+    counts = dict(re.findall(r"([a-z][a-z ]*) (\d+)", run(program, seed, threads, steps)))
+    assert int(counts["operations"]) == threads * steps
+    assert min(int(counts[name]) for name in ("allocations", "recorded", "launched", "out of memory")) > 0

@@ -1,0 +1,239 @@
+#include "worker.h"
+
+#include <c10/util/Exception.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "generated/runtime/AcmeAllocator.h"
+#include "generated/runtime/AcmeEvent.h"
+#include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/HostLaunch.h"
+
+namespace stress {
+namespace {
+
+constexpr size_t kKiB = size_t{1} << 10;
+constexpr size_t kMiB = size_t{1} << 20;
+
+std::atomic<int64_t> contexts{0};
+
+struct Context final : c10::GatheredContext {
+  Context() { count(1); }
+  ~Context() override { count(-1); }
+  static void count(int change) {
+    const std::lock_guard lock(interpreter_lock());
+    contexts += change;
+  }
+};
+
+// The first and the last bytes of an allocation say whose it is; writing all would take long.
+void write_pattern(void* device_address, size_t bytes, uint64_t pattern) {
+  auto* memory = static_cast<std::byte*>(acme::host_address(device_address));
+  const size_t length = std::min(bytes, sizeof(pattern));
+  std::memcpy(memory, &pattern, length);
+  std::memcpy(memory + bytes - length, &pattern, length);
+}
+
+bool has_pattern(void* device_address, size_t bytes, uint64_t pattern) {
+  const auto* memory = static_cast<const std::byte*>(acme::host_address(device_address));
+  const size_t length = std::min(bytes, sizeof(pattern));
+  // The end was written last, over the start if there is little.
+  return std::memcmp(memory + bytes - length, &pattern, length) == 0 &&
+         (bytes < 2 * sizeof(pattern) || std::memcmp(memory, &pattern, length) == 0);
+}
+
+void wait_a_little(uint64_t pattern) {
+  // Half of the work is slow.
+  if (pattern % 2 == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(pattern % 300));
+  }
+}
+
+}  // namespace
+
+std::recursive_mutex& interpreter_lock() {
+  static auto& mutex = *new std::recursive_mutex;
+  return mutex;
+}
+
+acme::AllocationContext make_context() { return std::make_shared<Context>(); }
+
+int64_t live_contexts() { return contexts; }
+
+Worker::Worker(Shared& shared, uint64_t seed) : shared_(shared), random_(seed) {}
+
+void Worker::step() {
+  switch (random(100)) {
+    case 0:
+      acme::getAcmeAllocator().emptyCache();
+      break;
+    case 1:
+      check_snapshot(acme::getAcmeAllocator().snapshot());
+      break;
+    case 2: {
+      const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
+      acme::getAcmeAllocator().setMemoryFraction(random(2) == 0 ? 1.0 : 0.75, device);
+      acme::getAcmeAllocator().resetPeakStats(device);
+      break;
+    }
+    case 3:
+      if (!allocations_.empty()) {
+        const Allocation& allocation = allocations_[random(allocations_.size())];
+        auto* inside = static_cast<std::byte*>(allocation.data.get()) + random(allocation.bytes);
+        require(acme::getAcmeAllocator().device_of(inside) == allocation.data.device().index(), "an address has its device");
+      }
+      break;
+    default:
+      // Around 40 allocations a thread are alive.
+      switch (random(80) < allocations_.size() ? random(5) : 5 + random(5)) {
+        case 0:
+        case 1:
+        case 2:
+          free_one();
+          break;
+        case 3:
+          give_to_work();
+          break;
+        case 4:
+        case 5:
+          record();
+          break;
+        default:
+          allocate();
+      }
+  }
+  shared_.operations.fetch_add(1, std::memory_order_relaxed);
+  if (const char* error = shared_.error) {
+    require(false, error);
+  }
+}
+
+void Worker::finish() {
+  while (!allocations_.empty()) {
+    free_one();
+  }
+  for (c10::DeviceIndex device = 0; device < kDevices; ++device) {
+    acme::synchronize_device(device);
+  }
+}
+
+size_t Worker::random_size() {
+  switch (random(8)) {
+    case 0:
+      return 1 + random(2 * kKiB);
+    case 1:
+      return 512 * (1 + random(16));
+    case 2:
+      return 1 + random(4 * kMiB);
+    case 3:
+      return random(4) == 0 ? 1 + random(24 * kMiB) : 1 + random(12 * kMiB);
+    default:
+      return 1 + random(kMiB);
+  }
+}
+
+acme::AcmeStream Worker::random_stream(c10::DeviceIndex device) {
+  // Few streams, so that they meet.
+  const size_t number = random(4);
+  if (number == 0) {
+    return acme::getDefaultAcmeStream(device);
+  }
+  return acme::AcmeStream(c10::Stream::unpack3(static_cast<c10::StreamId>(number) << 10 | 1, device, c10::DeviceType::PrivateUse1));
+}
+
+void Worker::allocate() {
+  const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
+  const acme::AcmeStream stream = random_stream(device);
+  acme::set_device(device);
+  acme::setCurrentAcmeStream(stream);
+  const size_t bytes = random_size();
+  try {
+    Allocation allocation{acme::getAcmeAllocator().allocate(bytes), bytes, stream, random_()};
+    shared_.model.add(allocation.data.get(), bytes, device);
+    fill(allocation);
+    allocations_.push_back(std::move(allocation));
+  } catch (const c10::OutOfMemoryError&) {
+    shared_.model.add_out_of_memory(device);
+    for (int i = 0; i < 4 && !allocations_.empty(); ++i) {
+      free_one();
+    }
+  }
+  acme::set_device(static_cast<c10::DeviceIndex>(random(kDevices)));
+}
+
+void Worker::free_one() {
+  if (allocations_.empty()) {
+    return;
+  }
+  std::swap(allocations_[random(allocations_.size())], allocations_.back());
+  Allocation allocation = std::move(allocations_.back());
+  allocations_.pop_back();
+  free(std::move(allocation));
+}
+
+void Worker::free(Allocation allocation) {
+  // What is on the stream already reads it before anybody else can write it.
+  look(allocation, allocation.stream);
+  shared_.model.remove(allocation.data.get(), allocation.data.device().index());
+  if (random(4) == 0) {
+    const std::lock_guard lock(interpreter_lock());
+    allocation.data.clear();
+  }
+}
+
+// Another stream, perhaps another device's, reads it.
+void Worker::record() {
+  if (allocations_.empty()) {
+    return;
+  }
+  const Allocation& allocation = allocations_[random(allocations_.size())];
+  const acme::AcmeStream user = random_stream(static_cast<c10::DeviceIndex>(random(kDevices)));
+  acme::AcmeEvent event;
+  event.record(allocation.stream);
+  event.block(user);
+  look(allocation, user);
+  acme::getAcmeAllocator().recordStream(allocation.data, user);
+  shared_.recorded.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Work that owns memory frees it on the driver's thread.
+void Worker::give_to_work() {
+  if (allocations_.empty()) {
+    return;
+  }
+  auto owned = std::make_shared<Allocation>(std::move(allocations_.back()));
+  allocations_.pop_back();
+  look(*owned, owned->stream);
+  const acme::AcmeStream stream = owned->stream;
+  acme::launch_host_function(stream, "own", [this_shared = &shared_, owned = std::move(owned)]() mutable {
+    this_shared->model.remove(owned->data.get(), owned->data.device().index());
+    owned.reset();
+  });
+}
+
+void Worker::fill(const Allocation& allocation) {
+  acme::launch_host_function(allocation.stream, "fill",
+                             [address = allocation.data.get(), bytes = allocation.bytes, pattern = allocation.pattern] {
+                               wait_a_little(pattern);
+                               write_pattern(address, bytes, pattern);
+                             });
+  shared_.launched.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Worker::look(const Allocation& allocation, const acme::AcmeStream& stream) {
+  acme::launch_host_function(stream, "look",
+                             [shared = &shared_, address = allocation.data.get(), bytes = allocation.bytes,
+                              pattern = allocation.pattern] {
+                               wait_a_little(pattern >> 8);
+                               if (!has_pattern(address, bytes, pattern)) {
+                                 shared->error = "memory belongs to its owner until all streams have passed";
+                               }
+                             });
+  shared_.launched.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace stress
