@@ -46,7 +46,7 @@ benchmark: setup
 	rm -rf build/benchmark
 	$(BIN)/acmegen new-backend $(NAME) --dir build/benchmark/caching
 	$(BIN)/acmegen new-backend $(NAME)_direct --dir build/benchmark/direct
-	sed -i '0,/kind: caching/s//kind: direct/' build/benchmark/direct/manifests/allocator.yaml
+	printf 'manifest: allocator/v1\ndevice: {kind: direct}\n' > build/benchmark/direct/manifests/allocator.yaml
 	$(BIN)/acmegen regen build/benchmark/direct
 	@echo "== build"
 	$(BIN)/acmegen build build/benchmark/caching

@@ -41,6 +41,10 @@ class Result:
     driver_frees: int
     nanoseconds: float
 
+    def cost(self, malloc: float, free: float) -> float:
+        """Milliseconds in the driver, if a malloc and a free take so many microseconds."""
+        return (self.driver_mallocs * malloc + self.driver_frees * free) / 1e3
+
 
 def main() -> None:
     """Replay on each device and print a table."""
@@ -60,8 +64,8 @@ def main() -> None:
     print(f"{'trace':<18}" + "".join(f"{column:>13}" for column in columns))
     results = {device: replay_in_process(device) for device in arguments.devices}
     for row in zip(*results.values(), strict=True):
-        for device, result in zip(results, row, strict=True):
-            cost = (result.driver_mallocs * arguments.malloc + result.driver_frees * arguments.free) / 1e3
+        costs = [result.cost(arguments.malloc, arguments.free) for result in row]
+        for device, result, cost in zip(results, row, costs, strict=True):
             cells = (
                 *(device, f"{result.events:,}"),
                 *(f"{result.peak_allocated / MIB:.2f} MiB", f"{result.peak_reserved / MIB:.2f} MiB"),
@@ -70,6 +74,8 @@ def main() -> None:
                 *(f"{cost:,.1f} ms", f"{result.nanoseconds:.0f} ns"),
             )
             print(f"{result.trace:<18}" + "".join(f"{cell:>13}" for cell in cells))
+        if len(row) > 1:
+            print(f"{'':<18}saved by {arguments.devices[0]}: {costs[-1] - costs[0]:,.1f} ms\n")
 
 
 def replay_in_process(device: str) -> list[Result]:

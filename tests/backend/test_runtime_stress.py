@@ -19,6 +19,10 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return build(generate(request.param, folder), "thread", folder / "build")
 
 
+def test_single_behaviours(program: Path) -> None:
+    assert int(run(program, "cases").split()[1]) >= 4
+
+
 # Odd seeds record a history.
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("threads", "steps"), [(1, 500), (4, 1000)])

@@ -28,6 +28,7 @@ def main() -> None:
         project = generate(kind, arguments.folder / kind)
         for sanitizer in arguments.sanitizer or SANITIZERS:
             program = build(project, sanitizer, arguments.folder / kind / sanitizer)
+            print(f"{kind} {sanitizer:<8} {run(program, 'cases').strip()}", flush=True)
             for threads, steps in RUNS[sanitizer]:
                 for seed in range(1, arguments.seeds + 1):
                     output = run(program, seed, threads, steps, timeout=1800).strip()

@@ -51,8 +51,7 @@ def run(program: Path, *arguments: object, timeout: float = 600) -> str:
     Raises:
         AssertionError: it failed; with its errors.
     """
-    # Libraries of torch's that were not compiled for it keep what they allocate.
-    environment = {**os.environ, "SIM_DEVICE_MEMORY": str(DEVICE_MEMORY), "ASAN_OPTIONS": "detect_leaks=0"}
+    environment = {**os.environ, "SIM_DEVICE_MEMORY": str(DEVICE_MEMORY)}
     command = [program, *map(str, arguments)]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
     assert result.returncode == 0, result.stderr
