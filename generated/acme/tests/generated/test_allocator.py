@@ -196,7 +196,6 @@ def test_settings_from_the_environment(run_python):
         stats = torch.acme.memory_stats
         x = memory(2.1)
         assert stats()["allocated_bytes.all.current"] == 2.5 * MIB
-        assert stats()["max_split_size"] == 64 * MIB if "max_split_size" in stats() else True
         del x
         # A block that may not be split stays for what is as large.
         memory(100)
@@ -270,7 +269,7 @@ def test_settings_that_make_no_sense_are_refused(run_python, settings):
         import os, torch
         try:
             import torch_acme
-        except ValueError as error:
+        except ImportError as error:
             assert os.environ["PYTORCH_ALLOC_CONF"].split(":")[0] in str(error)
         else:
             raise AssertionError("the settings were accepted")
