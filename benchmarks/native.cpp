@@ -1,6 +1,6 @@
 // What runtime.py and replay.py measure in nanoseconds. Each function repeats an operation and returns the mean time of
-// one, in nanoseconds: the calling thread's own, or, where it waits for work, the time that passes. Work that is enqueued
-// and not waited for is waited for outside of the measured time.
+// one, in nanoseconds: the calling thread's own, or, where it waits for work, the time that passes. Work that is
+// enqueued and not waited for is waited for outside of the measured time.
 //
 // NAMESPACE, STREAM and the headers' folders are given by native.py, which loads this library into a process that has
 // imported the backend.
@@ -178,8 +178,9 @@ EXPORT double record_event(int repetitions) {
 }
 
 // Feeds a recorded trace to the device's allocator: an event of at least 0 allocates so many bytes, and -n frees what
-// the n-th allocation, counted from 1, gave. After each event the stream is waited for, outside of the measured time: the
-// device is never behind, so that what is freed can be used again as early as possible. Returns the mean time of an event.
+// the n-th allocation, counted from 1, gave. After each event the stream is waited for, outside of the measured time:
+// the device is never behind, so that what is freed can be used again as early as possible. Returns the mean time of an
+// event.
 EXPORT double replay(const int64_t* events, size_t count) {
   c10::Allocator* const allocator = c10::GetAllocator(kDevice);
   std::vector<c10::DataPtr> allocations;

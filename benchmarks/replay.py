@@ -22,6 +22,9 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
+# A process can use one backend only, and several are installed.
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+
 import torch
 from allocation_trace import FOLDER, read_trace
 from native import load_native
@@ -79,10 +82,9 @@ def main() -> None:
 
 
 def replay_in_process(device: str) -> list[Result]:
-    """Replay all traces on a device in another process: a process can use one backend only."""
+    """Replay all traces on a device in another process."""
     command = [sys.executable, __file__, "--devices", device, "--json"]
-    environment = os.environ | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     return [Result(**result) for result in json.loads(output)]
 
 
