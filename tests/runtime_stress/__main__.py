@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from tests.runtime_stress.build import KINDS, REPOSITORY, SANITIZERS, build, generate, run
+from tests.runtime_stress.build import FOLDER, KINDS, SANITIZERS, build, generate, run
 
 # Threads and how many steps each does, by sanitizer: checking after each step, or with others, takes longer.
 RUNS = {
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=KINDS, action="append", help="of allocator; default: all")
     parser.add_argument("--sanitizer", choices=SANITIZERS, action="append", help="default: all")
     parser.add_argument("--seeds", type=int, default=4, help="how many seeds each is run with (default: 4)")
-    parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "stress", help="for what is built")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="for what is built")
     arguments = parser.parse_args()
     total = 0
     for kind in arguments.kind or KINDS:

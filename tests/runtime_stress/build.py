@@ -10,6 +10,9 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
+# What is built stays there: it takes minutes.
+FOLDER = REPOSITORY / "build" / "stress"
+
 KINDS = ("caching", "direct")
 SANITIZERS = ("none", "address", "thread")
 
