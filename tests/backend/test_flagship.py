@@ -79,7 +79,7 @@ def test_second_build_has_nothing_to_do(backend: tuple[str, Path], acmegen: Acme
     _, project = backend
     assert acmegen("regen", project).returncode == 0
     (build,) = (project / "build").glob("cp*")
-    result = run("-m", "ninja", "-C", build, "-n", cwd=project, limit=120)
+    result = run("-m", "ninja", "-C", build, cwd=project, limit=BUILD_LIMIT)
     assert "no work to do" in result.stdout, result.stdout[-2000:]
 
 

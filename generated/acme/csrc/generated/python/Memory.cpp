@@ -81,7 +81,8 @@ class FrameLists {
   py::list add(const AllocationContext& context) {
     py::list frames;
     if (context != nullptr) {
-      contexts_.push_back(torch::getCapturedTracebackFromContext(context));
+      // gather_python_frames() and gather_all_frames() make no other kind of context.
+      contexts_.push_back(static_cast<torch::CapturedTraceback*>(context.get()));
       lists_.push_back(frames);
     }
     return frames;

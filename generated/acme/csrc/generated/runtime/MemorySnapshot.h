@@ -7,7 +7,7 @@
 // What the allocator tells about itself: its segments and blocks as they are, and a history of what
 // happened to them.
 
-#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
