@@ -14,7 +14,7 @@ $(VENV)/.ready: pyproject.toml
 	@echo "== environment in $(VENV)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet "$(TORCH_SPEC)" numpy
+	$(BIN)/pip install "$(TORCH_SPEC)" numpy
 	$(BIN)/pip install --quiet -e ".[build,test,lint]"
 # The wheel asks for Python 3.12; it installs and runs on 3.10 and 3.11 too.
 	$(BIN)/pip install --quiet --ignore-requires-python "$(TILEOPS_SPEC)"
