@@ -24,6 +24,11 @@ def read(kind: str, key: str) -> str | None:
         return None
 
 
+def holds(kind: str) -> bool:
+    """Whether anything was ever stored as `kind`."""
+    return (cache_folder() / kind).is_dir()
+
+
 def write(kind: str, key: str, text: str) -> None:
     """Store `text` atomically; a folder that cannot be written is no error."""
     folder = cache_folder() / kind

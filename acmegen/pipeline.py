@@ -16,9 +16,10 @@ from acmegen.output.compare import Action, ActionKind, compare
 from acmegen.output.lock import Lock, LockedFile, digest, dump_lock, read_lock
 from acmegen.output.publish import publish
 from acmegen.plan.lower import lower
-from acmegen.render.format import formatter_versions
+from acmegen.render.format import formatter_versions, load_black, nothing_formatted_yet
 from acmegen.render.starter import starter_manifests
 from acmegen.render.tree import Tree, render
+from acmegen.workers import workers
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ def generate(manifests: Path, project: Path) -> Generation:
         DiagnosticError: the manifests are wrong, or do not fit what is installed.
     """
     loaded = load_project(manifests)
-    facts = load_facts(tileops=loaded.tileops is not None)
-    plan = lower(loaded, facts)
-    tree = render(plan)
+    with workers(nothing_formatted_yet(), load_black) as executor:
+        facts = load_facts(tileops=loaded.tileops is not None, executor=executor)
+        tree = render(lower(loaded, facts), executor)
     lock = Lock(
         acmegen=__version__,
         manifests=_relative(manifests, project),

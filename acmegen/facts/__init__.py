@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from acmegen.facts.headers import VirtualMethod, host_statistics, methods_digest
 from acmegen.facts.operators import Operators, load_operators, operators_digest
 from acmegen.facts.tileops import TileOpsInstall, find_tileops
 from acmegen.facts.torch_install import TorchInstall, find_torch
+from acmegen.workers import InThisProcess
 
 
 @dataclass(frozen=True)
@@ -33,27 +35,32 @@ class Facts:
     digests: Mapping[str, str]
 
 
-def load_facts(torch_root: Path | None = None, *, tileops: bool = False) -> Facts:
+def load_facts(torch_root: Path | None = None, *, tileops: bool = False, executor: Executor | None = None) -> Facts:
     """Read the facts, from the cache where it has them.
 
     Args:
         torch_root: the package folder of another torch than this environment's.
         tileops: whether TileOPs is looked for. A project without a TileOPs manifest does not depend on it.
+        executor: where a part of it is read; None for this process.
 
     Raises:
         DiagnosticError: there is no torch, or something installed is not complete.
     """
     install = find_torch(torch_root)
-    methods = virtual_methods(install)
+    executor = executor or InThisProcess()
+    reading_headers = executor.submit(virtual_methods, install)
+    reading_tileops = executor.submit(find_tileops) if tileops else None
+    operators = load_operators(install, executor)
+    methods = reading_headers.result()
+    found = reading_tileops.result() if reading_tileops is not None else None
     digests = {
         "torch": install.public_version,
         "torch_operators": operators_digest(install),
         "torch_methods": methods_digest(methods),
     }
-    found = find_tileops() if tileops else None
     if found is not None:
         digests |= {"tileops": found.version, "tileops_signatures": found.digest}
-    return Facts(install, load_operators(install), methods, host_statistics(install), found, digests)
+    return Facts(install, operators, methods, host_statistics(install), found, digests)
 
 
 __all__ = ["Facts", "load_facts"]

@@ -7,17 +7,17 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
-from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path, PurePosixPath
 
 from acmegen import cache
+from acmegen.workers import InThisProcess
 
 PYTHON_LINE_LENGTH = 100
+PYTHON_VERSIONS = ("PY310", "PY311", "PY312", "PY313")
 CPP_STYLE = {
     "BasedOnStyle": "Google",
     "ColumnLimit": 100,
@@ -34,68 +34,92 @@ def formatter_versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("black", "clang-format")}
 
 
-def format_files(texts: Mapping[str, str]) -> dict[str, str]:
-    """Format each text by its path's extension; other kinds get one final newline and nothing else.
+class Formatter:
+    """Formats the files of one tree, each by its path's extension; other kinds get one final newline and nothing else.
 
-    Args:
-        texts: path -> text. The path's extension alone matters.
-
-    Raises:
-        ValueError: a text is not Python that black can parse, or clang-format failed: a fault of a template.
+    Python is formatted as soon as it is there, C++ when all is there, since clang-format is one process for all.
     """
-    versions = formatter_versions()
-    salts = {
-        "py": f"black {versions['black']} {PYTHON_LINE_LENGTH}",
-        "cpp": f"clang-format {versions['clang-format']} {json.dumps(CPP_STYLE)}",
-    }
-    formatted: dict[str, str] = {}
-    missing: dict[str, dict[str, str]] = {"py": {}, "cpp": {}}
-    keys: dict[str, str] = {}
-    for path, text in texts.items():
+
+    def __init__(self, executor: Executor | None = None) -> None:
+        """Without an `executor`, black runs in this process."""
+        self._executor = executor or InThisProcess()
+        self._kind = _cache_kind()
+        self._texts: dict[str, str | Future[str]] = {}
+        self._cpp: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
+
+    def add(self, path: str, text: str) -> None:
+        """Add a file; of its path the extension alone matters."""
         language = _language(path)
         if language is None:
-            formatted[path] = text.rstrip("\n") + "\n"
-            continue
-        keys[path] = hashlib.sha256(f"{salts[language]}\0{text}".encode()).hexdigest()
-        cached = cache.read("format", keys[path])
-        if cached is None:
-            missing[language][path] = text
+            self._texts[path] = text.rstrip("\n") + "\n"
+            return
+        key = _digest(f"{language}\0{text}")
+        cached = cache.read(self._kind, key)
+        if cached is not None:
+            self._texts[path] = cached
+            return
+        self._keys[path] = key
+        if language == "py":
+            self._texts[path] = self._executor.submit(_format_python, text)
         else:
-            formatted[path] = cached
-    with _cpp_formatter(missing["cpp"]) as cpp:
-        fresh = _format_python(missing["py"]) | cpp()
-    for path, text in fresh.items():
-        formatted[path] = text
-        cache.write("format", keys[path], text)
-    return {path: formatted[path] for path in texts}
+            self._texts[path] = text
+            self._cpp[path] = text
+
+    def finish(self) -> dict[str, str]:
+        """All files, formatted.
+
+        Raises:
+            ValueError: a text is not Python that black can parse, or clang-format failed: a fault of a template.
+        """
+        with _cpp_formatter(self._cpp) as cpp:
+            formatted = {path: _text(path, text) for path, text in self._texts.items()} | cpp()
+        for path, key in self._keys.items():
+            cache.write(self._kind, key, formatted[path])
+        return formatted
+
+
+def _text(path: str, text: str | Future[str]) -> str:
+    """The text when it is there; black's complaint gets the path."""
+    if isinstance(text, str):
+        return text
+    try:
+        return text.result()
+    except ValueError as error:
+        raise ValueError(f"{path}: the template does not give Python: {error}") from None
+
+
+def nothing_formatted_yet() -> bool:
+    """Whether these versions have formatted nothing in this style so far, so that there will be much to do."""
+    return not cache.holds(_cache_kind())
+
+
+def load_black() -> None:
+    """Import black: half a second that a warm run does not need."""
+    import black  # noqa: F401
+
+
+def _format_python(text: str) -> str:
+    import black
+    from black.mode import TargetVersion
+
+    versions = {TargetVersion[version] for version in PYTHON_VERSIONS}
+    return black.format_str(text, mode=black.Mode(target_versions=versions, line_length=PYTHON_LINE_LENGTH))
+
+
+def _cache_kind() -> str:
+    """The cache's name for texts that these versions have formatted in this style."""
+    style = {**formatter_versions(), **CPP_STYLE, "line_length": PYTHON_LINE_LENGTH, "python": PYTHON_VERSIONS}
+    return f"format-{_digest(json.dumps(style))[:16]}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _language(path: str) -> str | None:
     suffix = PurePosixPath(path).suffix
     return "py" if suffix == ".py" else "cpp" if suffix in _CPP else None
-
-
-def _format_python(texts: Mapping[str, str]) -> dict[str, str]:
-    if not texts:
-        return {}
-    import black  # half a second that a warm run does not need
-
-    format_text = partial(black.format_str, mode=black.Mode(line_length=PYTHON_LINE_LENGTH))
-    if len(texts) < 8 or "fork" not in get_all_start_methods():
-        return {path: _named(path, format_text, text) for path, text in texts.items()}
-    # Longest first, so that no process is left with a long one at the end.
-    paths = sorted(texts, key=lambda path: -len(texts[path]))
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
-        results = {path: pool.submit(format_text, texts[path]) for path in paths}
-        return {path: _named(path, result.result) for path, result in results.items()}
-
-
-def _named(path: str, format_text: Callable[..., str], *arguments: str) -> str:
-    """The formatted text; black's complaint gets the path."""
-    try:
-        return format_text(*arguments)
-    except ValueError as error:
-        raise ValueError(f"{path}: the template does not give Python: {error}") from None
 
 
 def _clang_format() -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 
 from acmegen.data import data_folder
 from acmegen.plan.plan import Plan
 from acmegen.render.environment import environment
-from acmegen.render.format import format_files
+from acmegen.render.format import Formatter
 from acmegen.render.header import with_header
 from acmegen.render.outputs import Owner, Rule, rule_for
 
@@ -49,23 +50,33 @@ def _instances(plan: Plan, templates: Iterable[str]) -> Iterator[tuple[str, str,
             yield template, template.removesuffix(SUFFIX).format(**names, **variable), rule, variable
 
 
-def render(plan: Plan) -> Tree:
+def render(plan: Plan, executor: Executor | None = None) -> Tree:
     """Render every template that applies to `plan` and format the result. Paths are relative, with forward slashes.
+
+    Args:
+        plan: what the templates print.
+        executor: where Python is formatted; None for this process.
 
     Raises:
         ValueError: two templates give one path, which is a fault of the templates.
     """
     context = {field.name: getattr(plan, field.name) for field in fields(plan)}
-    instances = sorted(_instances(plan, _templates()), key=lambda instance: (instance[2].last, instance[1]))
-    context["paths"] = tuple(path for _, path, rule, _ in instances if not rule.last)
+    # Python first: it is formatted while the rest is rendered.
+    instances = sorted(
+        _instances(plan, _templates()),
+        key=lambda instance: (instance[2].last, not instance[1].endswith(".py"), instance[1]),
+    )
+    context["paths"] = tuple(sorted(path for _, path, rule, _ in instances if not rule.last))
+    formatter = Formatter(executor)
     tree: Tree = {}
     for template, path, rule, variable in instances:
         if path in tree:
             raise ValueError(f"templates {tree[path].template} and {template} both give {path}")
         text = environment().get_template(f"backend/{template}").render(**context, **variable)
         tree[path] = GeneratedFile(text, rule.owner, template, rule.manifest)
+        formatter.add(path, text)
     # The header comes after formatting, which would wrap its lines.
-    formatted = format_files({path: file.text for path, file in tree.items()})
+    formatted = formatter.finish()
     return {
         path: replace(file, text=_headed(path, file, formatted[path], plan.backend.license))
         for path, file in sorted(tree.items())

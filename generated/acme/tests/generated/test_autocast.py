@@ -43,8 +43,9 @@ def test_e9_other_ops_work():
 
 
 def test_e9_unsupported_dtype_is_refused():
-    with pytest.warns(UserWarning, match="not supported"), torch.autocast(
-        DEVICE, dtype=torch.float64
+    with (
+        pytest.warns(UserWarning, match="not supported"),
+        torch.autocast(DEVICE, dtype=torch.float64),
     ):
         assert not torch.is_autocast_enabled(DEVICE)
 

@@ -135,23 +135,21 @@ def test_accelerator():
         "Double": torch.float64, "ComplexFloat": torch.complex64, "ComplexDouble": torch.complex128,
     }  # fmt: skip
     # Those of backend.yaml, where a capability that nobody filled in has all of torch's.
-    assert dtypes == {
-        names[name]
-        for name in [
-            "Double",
-            "Float",
-            "Half",
-            "BFloat16",
-            "Byte",
-            "Char",
-            "Short",
-            "Int",
-            "Long",
-            "Bool",
-            "ComplexFloat",
-            "ComplexDouble",
-        ]
-    }
+    supported = """
+        Double
+        Float
+        Half
+        BFloat16
+        Byte
+        Char
+        Short
+        Int
+        Long
+        Bool
+        ComplexFloat
+        ComplexDouble
+    """
+    assert dtypes == {names[name] for name in supported.split()}
     assert torch.acme.get_device_capability()["supported_dtypes"] == dtypes
 
 

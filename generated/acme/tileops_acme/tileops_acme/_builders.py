@@ -3,13 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """One kernel builder per op that the target `acme` serves.
-
 TileOPs calls a builder with a `TensorSpec` per input, or None for an optional input that the call left out, and the
 op's params by keyword. The kernel that it returns is called with the tensors in the same order.
 """
 
 from __future__ import annotations
-
 from typing import Any
 
 import torch

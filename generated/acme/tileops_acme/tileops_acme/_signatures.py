@@ -20,35 +20,16 @@ EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("approximate",),
     ),
     "GEMMFwdOp": (
-        (
-            "a",
-            "b",
-        ),
-        (
-            "trans_a",
-            "trans_b",
-        ),
+        ("a", "b"),
+        ("trans_a", "trans_b"),
     ),
     "LayerNormFwdOp": (
-        (
-            "input",
-            "weight",
-            "bias",
-        ),
-        (
-            "normalized_shape",
-            "eps",
-        ),
+        ("input", "weight", "bias"),
+        ("normalized_shape", "eps"),
     ),
     "RMSNormFwdOp": (
-        (
-            "x",
-            "weight",
-        ),
-        (
-            "normalized_shape",
-            "eps",
-        ),
+        ("x", "weight"),
+        ("normalized_shape", "eps"),
     ),
     "SiLUFwdOp": (
         ("input",),
@@ -56,10 +37,7 @@ EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "SoftmaxFwdOp": (
         ("x",),
-        (
-            "dim",
-            "dtype",
-        ),
+        ("dim", "dtype"),
     ),
 }
 

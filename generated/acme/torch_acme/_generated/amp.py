@@ -9,10 +9,7 @@ import torch
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """The dtypes that `torch.autocast("acme")` accepts."""
-    return [
-        torch.bfloat16,
-        torch.float16,
-    ]
+    return [torch.bfloat16, torch.float16]
 
 
 def is_bf16_supported() -> bool:

@@ -1,0 +1,40 @@
+"""Processes that work beside this one: two cores halve a run that finds nothing in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_all_start_methods, get_context
+from typing import Any
+
+
+class InThisProcess(Executor):
+    """An executor that does what it is given at once, here."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        """Call `function`; the future is done."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments, **keywords))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def workers(much_to_do: bool, prepare: Callable[[], None]) -> Iterator[Executor]:
+    """Processes that call `prepare` at once, or this process where there is not much to do.
+
+    Only where processes can be forked: others would take longer to start than they save.
+    """
+    if not much_to_do or "fork" not in get_all_start_methods():
+        yield InThisProcess()
+        return
+    with ProcessPoolExecutor(mp_context=get_context("fork"), initializer=prepare) as pool:
+        pool.submit(_nothing)  # with the first task all processes are started
+        yield pool
+
+
+def _nothing() -> None:
+    pass
