@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from contextlib import suppress
 from functools import cache
 
 import jinja2
+from jinja2.bccache import Bucket
 
+from acmegen.cache import cache_folder
 from acmegen.data import data_folder
+
+OPTIONS = {
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+    "autoescape": False,
+}
+
+
+class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
+    """Templates compiled by earlier runs. Whatever goes wrong with the cache only costs time."""
+
+    def __init__(self) -> None:
+        # Jinja tells apart texts and its own versions, but not the options.
+        options = hashlib.sha256(json.dumps(OPTIONS, sort_keys=True).encode()).hexdigest()[:16]
+        folder = cache_folder() / f"templates-{options}"
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(str(folder))
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Read what is there; Jinja itself refuses what another Jinja or Python wrote, or another text."""
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Store it atomically."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
 
 
 @cache
@@ -16,10 +49,8 @@ def environment() -> jinja2.Environment:
     result = jinja2.Environment(
         loader=jinja2.FileSystemLoader(data_folder("templates"), encoding="utf-8"),
         undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
+        **OPTIONS,  # type: ignore[arg-type]
+        bytecode_cache=_CompiledTemplates(),
     )
     result.filters["python_text"] = _python_text
     return result

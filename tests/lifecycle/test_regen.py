@@ -145,7 +145,7 @@ def test_a_file_reached_through_a_symbolic_link_out_of_the_project_is_refused(
 
 
 def test_a_run_takes_seconds(acmegen: Acmegen, project: Path, tmp_path: Path) -> None:
-    """Ceilings against hangs, in processor time: a cold run takes 4.5 s on two cores, a warm one 0.8 s."""
+    """Ceilings against hangs, in processor time: a cold run takes 4.3 s on both cores together, a warm one 0.5 s."""
     for most in (20, 5):
         before = os.times()
         assert acmegen("check", project, ACMEGEN_CACHE_DIR=str(tmp_path / "cache")).returncode == 0

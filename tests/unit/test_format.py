@@ -13,6 +13,7 @@ from acmegen.facts import load_facts
 from acmegen.manifest.load import load_project
 from acmegen.plan.lower import lower
 from acmegen.render import tree
+from acmegen.render.environment import environment
 from acmegen.render.format import Formatter, load_black, nothing_formatted_yet
 from acmegen.workers import InThisProcess, workers
 
@@ -85,3 +86,19 @@ def test_a_template_that_gives_no_python_is_named(much_to_do: bool) -> None:
         formatter.add("bad.py", "x = (\n")
         with pytest.raises(ValueError, match=r"bad\.py: the template does not give Python"):
             formatter.finish()
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("ACMEGEN_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    templates = environment.__wrapped__()
+    assert templates.get_template("macros/python.jinja").module.tuple(["a"]) == '("a",)'
+    assert nothing_formatted_yet()
+
+
+def test_a_damaged_compiled_template_is_compiled_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ACMEGEN_CACHE_DIR", str(tmp_path))
+    for _ in range(2):
+        assert environment.__wrapped__().get_template("macros/python.jinja").module.tuple(["a", "b"]) == '("a", "b")'
+        (compiled,) = (path for path in tmp_path.rglob("*") if path.is_file())
+        compiled.write_bytes(compiled.read_bytes()[:-20])
