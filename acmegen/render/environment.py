@@ -12,7 +12,7 @@ from acmegen.data import data_folder
 @cache
 def environment() -> jinja2.Environment:
     """One environment for all templates. A name that a template misspells is an error, never an empty string."""
-    return jinja2.Environment(
+    result = jinja2.Environment(
         loader=jinja2.FileSystemLoader(data_folder("templates"), encoding="utf-8"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -20,3 +20,14 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    result.filters["toml"] = toml_string
+    return result
+
+
+def toml_string(text: str) -> str:
+    """A TOML string with the value `text`, whatever it holds; what cannot be seen is escaped."""
+    escaped = (
+        f"\\{character}" if character in '"\\' else character if character.isprintable() else f"\\U{ord(character):08X}"
+        for character in text
+    )
+    return f'"{"".join(escaped)}"'
