@@ -5,8 +5,10 @@ TILEOPS_SPEC ?= tileops==0.1.0
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 NAME ?= acme
+COUNT ?= 20000
+SEED ?= 1
 
-.PHONY: demo test test-nova stress benchmark lint setup generated clean
+.PHONY: demo test test-nova fuzz stress benchmark lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -35,6 +37,10 @@ test: setup
 # A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
 test-nova: setup
 	$(BIN)/python -m pytest tests/backend --backend nova
+
+# Thousands of damaged manifests, each through the whole line: a quarter of an hour on two cores.
+fuzz: setup
+	$(BIN)/python -m tests.fuzz --count $(COUNT) --seed $(SEED)
 
 # The allocators under random use, with each sanitizer: about half an hour.
 stress: setup

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acmegen import __version__
-from acmegen.diagnostics import DiagnosticError
-from acmegen.facts import load_facts
-from acmegen.manifest.load import TILEOPS, load_project
+from acmegen.diagnostics import DiagnosticError, codes
+from acmegen.facts import Facts, load_facts
+from acmegen.manifest.load import TILEOPS, Project, load_what_is_right
 from acmegen.manifest.schema import schemas
 from acmegen.output.compare import Action, ActionKind, compare
+from acmegen.output.fix import Fix, make_edits, read_manifests
 from acmegen.output.lock import Lock, LockedFile, digest, dump_lock, read_lock
 from acmegen.output.publish import publish
 from acmegen.plan.lower import lower
+from acmegen.plan.plan import Plan
 from acmegen.render.format import formatter_versions, load_black, nothing_formatted_yet
 from acmegen.render.starter import starter_manifests
 from acmegen.render.tree import Tree, render
 from acmegen.workers import workers
+
+_MAY_FOLLOW = frozenset({codes.BAD_BACKWARD})
+_MOST_ROUNDS = 10  # of fixes: a mistake may show only when another one is fixed
 
 
 @dataclass(frozen=True)
@@ -45,10 +52,9 @@ def generate(manifests: Path, project: Path) -> Generation:
     Raises:
         DiagnosticError: the manifests are wrong, or do not fit what is installed.
     """
-    loaded = load_project(manifests)
     with workers(nothing_formatted_yet(), load_black) as executor:
-        facts = load_facts(tileops=loaded.tileops is not None, executor=executor)
-        tree = render(lower(loaded, facts), executor)
+        loaded, facts, plan = resolve(manifests, executor)
+        tree = render(plan, executor)
     lock = Lock(
         acmegen=__version__,
         manifests=_relative(manifests, project),
@@ -60,6 +66,46 @@ def generate(manifests: Path, project: Path) -> Generation:
         },
     )
     return Generation(tree, lock)
+
+
+def resolve(manifests: Path, executor: Executor | None = None) -> tuple[Project, Facts, Plan]:
+    """Load `manifests`, and resolve them against what is installed, which is read in `executor` in part.
+
+    Raises:
+        DiagnosticError: what is wrong with the manifests, and what in the rest of them does not fit.
+    """
+    loaded, wrong = load_what_is_right(manifests)
+    if loaded is None:
+        raise DiagnosticError(wrong)
+    try:
+        facts = load_facts(tileops=loaded.tileops is not None, executor=executor)
+        plan = lower(loaded, facts)
+    except DiagnosticError as error:
+        # An entry that was left out may be the one that another entry calls.
+        misfits = [diagnostic for diagnostic in error.diagnostics if not wrong or diagnostic.code not in _MAY_FOLLOW]
+        raise DiagnosticError([*wrong, *misfits]) from error
+    if wrong:
+        raise DiagnosticError(wrong)
+    return loaded, facts, plan
+
+
+def fix_manifests(manifests: Path) -> Iterator[Fix]:
+    """Make the edits that the diagnostics of `manifests` suggest, until there are none; yield each once it is made.
+
+    Raises:
+        DiagnosticError: a manifest was changed meanwhile. What is wrong and has no edits is not raised.
+    """
+    for _ in range(_MOST_ROUNDS):
+        texts = read_manifests(manifests)
+        try:
+            resolve(manifests)
+        except DiagnosticError as error:
+            fixes = make_edits(error.diagnostics, texts)
+            if not fixes:
+                return
+            yield from fixes
+        else:
+            return
 
 
 def _relative(folder: Path, project: Path) -> str:
@@ -95,7 +141,9 @@ def create_project(name: str, project: Path, tileops: bool = True) -> tuple[Acti
             generation = generate(staged / "manifests", staged)
         except DiagnosticError as error:
             # The manifests that it speaks of were never written.
-            raise DiagnosticError(replace(diagnostic, span=None) for diagnostic in error.diagnostics) from error
+            raise DiagnosticError(
+                replace(diagnostic, span=None, secondary=(), edits=()) for diagnostic in error.diagnostics
+            ) from error
     created = [Action(ActionKind.CREATE, f"manifests/{path}", text) for path, text in manifests.items()]
     created += compare(generation.tree, None, project)
     actions = tuple(sorted(created, key=lambda action: action.path))

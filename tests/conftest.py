@@ -16,6 +16,7 @@ Acmegen = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", default="acme", help="the backend that tests/backend builds; acme is the flagship")
+    parser.addoption("--update-goldens", action="store_true", help="write the golden files of tests/diagnostics anew")
 
 
 @pytest.fixture(scope="session")

@@ -15,13 +15,14 @@ from acmegen import __version__
 from acmegen.cli.build import build, test
 from acmegen.cli.check import check
 from acmegen.cli.explain import explain
+from acmegen.cli.formats import DiagnosticGroup, exit_code, print_text
 from acmegen.cli.new_backend import new_backend
 from acmegen.cli.regen import regen
 from acmegen.cli.schema import schema
-from acmegen.diagnostics import CANNOT_RUN, DiagnosticError, format_text
+from acmegen.diagnostics import DiagnosticError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=DiagnosticGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="acmegen")
 def group() -> None:
     """Generate a PyTorch backend for a new accelerator from YAML manifests."""
@@ -44,9 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         group.main(args=arguments, prog_name="acmegen", standalone_mode=True)
     except DiagnosticError as error:
-        for diagnostic in error.diagnostics:
-            click.echo(format_text(diagnostic), err=True)
-        sys.exit(2 if CANNOT_RUN.issuperset(diagnostic.code for diagnostic in error.diagnostics) else 1)
+        print_text(error.diagnostics)
+        sys.exit(exit_code(error.diagnostics))
     except OSError as error:
         click.echo(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""), err=True)
         sys.exit(2)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
+from acmegen.cli.formats import DiagnosticCommand
 from acmegen.pipeline import create_project
 
 
-@click.command("new-backend")
+@click.command("new-backend", cls=DiagnosticCommand)
 @click.argument("name")
 @click.option(
     "--dir",

@@ -1,4 +1,4 @@
-"""`acmegen schema`: the JSON Schemas of the manifests, for editors."""
+"""`acmegen schema`: the JSON Schemas of the manifests, for editors, and of what `--format json` prints."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from acmegen.diagnostics import diagnostics_schema
 from acmegen.manifest.schema import schemas
 
 
@@ -21,10 +22,11 @@ from acmegen.manifest.schema import schemas
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file there is not up to date.")
 def schema(folder: Path, check: bool) -> None:
-    """Write the JSON Schema of each kind of manifest."""
+    """Write the JSON Schema of each kind of manifest, and that of the diagnostics that --format json prints."""
+    texts = {**schemas(), "diagnostics.json": diagnostics_schema()}
     stale = {
         path: text
-        for path, text in ((folder / name, text) for name, text in schemas().items())
+        for path, text in ((folder / name, text) for name, text in texts.items())
         if not path.is_file() or path.read_text(encoding="utf-8") != text
     }
     if check:

@@ -17,7 +17,10 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """A piece of a text file. Lines and columns count from 1, columns in characters; the end column is exclusive."""
+    """A piece of a text file. Lines and columns count from 1, columns in characters; the end column is exclusive.
+
+    An empty one at the start of a file stands for the file as a whole.
+    """
 
     path: Path
     line: int
@@ -25,8 +28,18 @@ class Span:
     end_line: int
     end_column: int
 
+    @classmethod
+    def of_file(cls, path: Path) -> Span:
+        """The file as a whole."""
+        return cls(path, 1, 1, 1, 1)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is the file as a whole."""
+        return (self.line, self.column, self.end_line, self.end_column) == (1, 1, 1, 1)
+
     def __str__(self) -> str:
-        return f"{self.path.as_posix()}:{self.line}:{self.column}"
+        return self.path.as_posix() if self.is_file else f"{self.path.as_posix()}:{self.line}:{self.column}"
 
 
 @dataclass(frozen=True)
@@ -38,11 +51,19 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A suggested change of a manifest's text: what stands at `span` becomes `replacement`, letter by letter."""
+
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One mistake.
 
     Attributes:
-        code: `ACMEnnn`, a key of `EXPLANATIONS`.
+        code: `ACMEnnn`, one of `CODES`.
         message: what is wrong, in one line, without a full stop.
         span: where; None when no file is to blame.
         severity: error or warning.
@@ -50,6 +71,8 @@ class Diagnostic:
         secondary: other places that matter, such as the first of two duplicates.
         notes: more facts, one line each.
         help: how to put it right; None points to the code's explanation.
+        edits: the changes that put it right, all of them together, where there is one sure way, which
+            `check --fix` then goes.
     """
 
     code: str
@@ -60,6 +83,7 @@ class Diagnostic:
     secondary: tuple[Note, ...] = field(default=(), kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     help: str | None = field(default=None, kw_only=True)
+    edits: tuple[Edit, ...] = field(default=(), kw_only=True)
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""

@@ -1,17 +1,18 @@
-"""The text form of a diagnostic: message, place, source line, carets, help."""
+"""The text form of diagnostics: message, place, source lines, carets, help."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from acmegen.diagnostics.columns import expanded, inert, width
 from acmegen.diagnostics.diagnostic import Diagnostic, Note, Severity, Span
+from acmegen.diagnostics.places import shown_place
 
-_TAB_WIDTH = 4
 _MAX_WIDTH = 160  # a longer line is cut around the place
 _CONTEXT = 40
+_MAX_LINES = 5  # of a span over several lines; more are left out in the middle
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
 _BLUE = "\x1b[1;34m"
@@ -19,34 +20,113 @@ _RED = "\x1b[1;31m"
 _YELLOW = "\x1b[1;33m"
 
 
-def _inert(text: str) -> str:
-    """`text` in one line, without characters that would move a terminal's cursor; tabs stay."""
-    return "".join(
-        character if character == "\t" or unicodedata.category(character)[0] != "C" else "\N{REPLACEMENT CHARACTER}"
-        for character in re.sub(r"[\r\n]+", " ", text)
-    )
+def format_text(
+    diagnostic: Diagnostic, colour: bool = False, texts: Mapping[Path, str] | None = None, base: Path | None = None
+) -> str:
+    """Print one diagnostic, without a final newline.
+
+    Args:
+        diagnostic: what to print.
+        colour: whether to use ANSI colours; the caller knows whether it writes to a terminal.
+        texts: the contents of files that are not read from disk.
+        base: the folder that paths are shown relative to; by default the working directory.
+    """
+    return _Printer(diagnostic, colour, texts or {}, base or Path.cwd()).text()
 
 
-def _expanded(text: str) -> str:
-    return text.replace("\t", " " * _TAB_WIDTH)
+def format_texts(diagnostics: Sequence[Diagnostic], colour: bool = False, base: Path | None = None) -> str:
+    """Print `diagnostics` one below the other; where there are several, or some have edits, a last line counts them."""
+    parts = [format_text(diagnostic, colour, base=base) for diagnostic in diagnostics]
+    fixable = sum(bool(diagnostic.edits) for diagnostic in diagnostics)
+    if len(parts) > 1 or fixable:
+        counted = [
+            f"{count} {severity.value}{'s' * (count > 1)}"
+            for severity in Severity
+            if (count := sum(diagnostic.severity is severity for diagnostic in diagnostics))
+        ]
+        which = "which" if fixable == len(parts) == 1 else f"{'all' if fixable == len(parts) else fixable} of which"
+        parts.append(", ".join(counted) + (f", {which} `acmegen check --fix` can put right" if fixable else ""))
+    return "\n\n".join(parts)
 
 
-def _width(text: str) -> int:
-    """The columns that `text` takes on a terminal."""
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in _expanded(text)
-    )
+class _Printer:
+    """Prints one diagnostic."""
 
-
-class _Painter:
-    """Wraps text in escape sequences, or leaves it alone."""
-
-    def __init__(self, colour: bool) -> None:
+    def __init__(self, diagnostic: Diagnostic, colour: bool, texts: Mapping[Path, str], base: Path) -> None:
+        self._diagnostic = diagnostic
         self._colour = colour
+        self._texts = texts
+        self._base = base
+        self._places = [Note(diagnostic.span, diagnostic.label)] if diagnostic.span else []
+        self._places += diagnostic.secondary
+        ends = [place.span.end_line for place in self._places]
+        self._gutter = max((len(str(line)) for line in ends), default=1) + 1
+        self._style = _RED if diagnostic.severity is Severity.ERROR else _YELLOW
 
-    def __call__(self, style: str, text: str) -> str:
+    def text(self) -> str:
+        diagnostic = self._diagnostic
+        head = self._paint(self._style, f"{diagnostic.severity.value}[{diagnostic.code}]")
+        result = [head + self._paint(_BOLD, f": {inert(diagnostic.message)}")]
+        for index, place in enumerate(self._places):
+            result += self._place(index, place)
+        result += [self._remark("note", note) for note in diagnostic.notes]
+        result.append(self._remark("help", diagnostic.help or f"`acmegen explain {diagnostic.code}`"))
+        return "\n".join(result)
+
+    def _paint(self, style: str, text: str) -> str:
         return f"{style}{text}{_RESET}" if self._colour and text else text
+
+    def _remark(self, word: str, text: str) -> str:
+        return self._paint(_BLUE, f"{'':{self._gutter}} = ") + f"{word}: {inert(text)}"
+
+    def _bar(self, number: int | str = "") -> str:
+        return self._paint(_BLUE, f"{number:>{self._gutter}} |")
+
+    def _place(self, index: int, place: Note) -> list[str]:
+        """The arrow line of a place, and the lines of the file below it; the label alone when there are none."""
+        primary = index == 0 and self._diagnostic.span is not None
+        same_file = index > 0 and self._places[index - 1].span.path == place.span.path
+        arrow = self._paint(_BLUE, f"{'':{self._gutter}}{':::' if same_file else '-->'}")
+        result = [f"{arrow} {inert(shown_place(place.span, self._base))}"]
+        span, lines = place.span, _lines(place.span.path, self._texts)
+        if span.is_file or span.line > len(lines):
+            return result + ([self._remark("note", place.message)] if place.message else [])
+        mark, style = ("^", self._style) if primary else ("-", _BLUE)
+        excerpt = self._one_line if span.end_line == span.line else self._several_lines
+        return [*result, self._bar(), *excerpt(span, [inert(line) for line in lines], place.message, mark, style)]
+
+    def _one_line(self, span: Span, lines: Sequence[str], label: str, mark: str, style: str) -> list[str]:
+        line = lines[span.line - 1]
+        before, after = line[: span.column - 1], line[span.end_column - 1 :]
+        marked = line[span.column - 1 : span.end_column - 1]
+        if len(line) > _MAX_WIDTH:
+            before = before if len(before) <= _CONTEXT else "…" + before[-_CONTEXT:]
+            marked = marked if len(marked) <= _MAX_WIDTH else marked[:_MAX_WIDTH] + "…"
+            rest = max(0, _MAX_WIDTH - len(marked))
+            after = after if len(after) <= rest else after[:rest] + "…"
+        carets = mark * max(1, width(marked.rstrip()))
+        return [
+            f"{self._bar(span.line)} {expanded(before + marked + after)}".rstrip(),
+            f"{self._bar()} {' ' * width(before)}" + self._paint(style, f"{carets} {inert(label)}".rstrip()),
+        ]
+
+    def _several_lines(self, span: Span, lines: Sequence[str], label: str, mark: str, style: str) -> list[str]:
+        last = min(span.end_line, len(lines))
+        numbers: list[int | None] = list(range(span.line, last + 1))
+        if len(numbers) > _MAX_LINES:
+            numbers[_MAX_LINES - 2 : -1] = [None]
+        result = []
+        for number in numbers:
+            edge = self._paint(style, "/" if number == span.line else "|")
+            line = "…" if number is None else _cut(lines[number - 1])
+            result.append(f"{self._bar('' if number is None else number)} {edge} {line}".rstrip())
+        final = _cut(lines[last - 1][: span.end_column - 1])
+        underline = self._paint(style, f"|{'_' * max(1, width(final))}{mark} {inert(label)}".rstrip())
+        return [*result, f"{self._bar()} {underline}"]
+
+
+def _cut(line: str) -> str:
+    return expanded(line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…")
 
 
 def _lines(path: Path, texts: Mapping[Path, str]) -> list[str]:
@@ -58,56 +138,3 @@ def _lines(path: Path, texts: Mapping[Path, str]) -> list[str]:
         except (OSError, ValueError):
             return []
     return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
-
-
-def _excerpt(
-    span: Span, label: str, mark: str, style: str, gutter: int, texts: Mapping[Path, str], paint: _Painter
-) -> list[str]:
-    """The source line with carets below it; the label alone when the file cannot be read."""
-    lines = _lines(span.path, texts)
-    if span.line > len(lines):
-        return [paint(_BLUE, f"{'':{gutter}} =") + f" note: {_inert(label)}"] if label else []
-    line = _inert(lines[span.line - 1])
-    end = span.end_column - 1 if span.end_line == span.line else len(line)
-    before, marked, after = line[: span.column - 1], line[span.column - 1 : end], line[end:]
-    if len(line) > _MAX_WIDTH:
-        before = before if len(before) <= _CONTEXT else "…" + before[-_CONTEXT:]
-        marked, after = marked[:_MAX_WIDTH], after[: max(0, _MAX_WIDTH - len(marked))] + "…"
-    carets = mark * max(1, _width(marked.rstrip()))
-    bar = paint(_BLUE, f"{'':{gutter}} |")
-    return [
-        paint(_BLUE, f"{span.line:>{gutter}} |") + f" {_expanded(before + marked + after)}".rstrip(),
-        f"{bar} {' ' * _width(before)}" + paint(style, f"{carets} {_inert(label)}".rstrip()),
-    ]
-
-
-def format_text(diagnostic: Diagnostic, colour: bool = False, texts: Mapping[Path, str] | None = None) -> str:
-    """Print one diagnostic, without a final newline.
-
-    Args:
-        diagnostic: what to print.
-        colour: whether to use ANSI colours; the caller knows whether it writes to a terminal.
-        texts: the contents of files that are not read from disk.
-    """
-    texts = texts or {}
-    paint = _Painter(colour)
-    style = _RED if diagnostic.severity is Severity.ERROR else _YELLOW
-    head = paint(style, f"{diagnostic.severity.value}[{diagnostic.code}]")
-    result = [head + paint(_BOLD, f": {_inert(diagnostic.message)}")]
-    places = [Note(diagnostic.span, diagnostic.label)] if diagnostic.span else []
-    places += diagnostic.secondary
-    gutter = max((len(str(place.span.line)) for place in places), default=1) + 1
-    bar = paint(_BLUE, f"{'':{gutter}} |")
-    for index, place in enumerate(places):
-        primary = index == 0 and diagnostic.span is not None
-        same_file = index > 0 and places[index - 1].span.path == place.span.path
-        arrow = paint(_BLUE, f"{'':{gutter}}-->" if not same_file else f"{'':{gutter}}:::")
-        result.append(f"{arrow} {_inert(str(place.span))}")
-        mark, colours = ("^", style) if primary else ("-", _BLUE)
-        excerpt = _excerpt(place.span, place.message, mark, colours, gutter, texts, paint)
-        result += [bar, *excerpt] if len(excerpt) == 2 else excerpt
-    remedy = diagnostic.help or f"`acmegen explain {diagnostic.code}`"
-    equals = paint(_BLUE, f"{'':{gutter}} = ")
-    result += [f"{equals}note: {_inert(note)}" for note in diagnostic.notes]
-    result.append(f"{equals}help: {_inert(remedy)}")
-    return "\n".join(result)

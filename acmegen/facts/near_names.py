@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from functools import cache
 from heapq import nlargest
 
+MAX_LENGTH = 100
+"""Nothing is near a longer name."""
 
-def _pairs(name: str) -> set[str]:
+
+@cache
+def _pairs(name: str) -> frozenset[str]:
     padded = f" {name.lower()} "
-    return {padded[index : index + 2] for index in range(len(padded) - 1)}
+    return frozenset(padded[index : index + 2] for index in range(len(padded) - 1))
 
 
 def near_names(name: str, candidates: Iterable[str], n: int) -> tuple[str, ...]:
@@ -17,6 +22,8 @@ def near_names(name: str, candidates: Iterable[str], n: int) -> tuple[str, ...]:
 
     Pairs of letters in common choose a few, and difflib, which would take a second for thousands, orders those.
     """
+    if len(name) > MAX_LENGTH:
+        return ()
     wanted = _pairs(name)
 
     def shared(candidate: str) -> float:

@@ -63,12 +63,16 @@ PositiveSize = Annotated[Size, AfterValidator(_positive)]
 class SmallAllocations(Model):
     """The pool of small allocations."""
 
-    limit: PositiveSize = Field(default=1 * MIB, description="The largest allocation that is a small one.")
-    segment: PositiveSize = Field(default=2 * MIB, description="What is asked of the driver when the pool has to grow.")
+    limit: PositiveSize = Field(
+        default=1 * MIB, description="The largest allocation that is a small one.", examples=["512KiB"]
+    )
+    segment: PositiveSize = Field(
+        default=2 * MIB, description="What is asked of the driver when the pool has to grow.", examples=["1MiB"]
+    )
 
     @model_validator(mode="after")
     def _limit_fits(self) -> SmallAllocations:
-        _check_limit(self, self.limit, self.segment)
+        _check_limit(self.limit, self.segment)
         return self
 
 
@@ -78,29 +82,29 @@ class LargeAllocations(Model):
     limit: PositiveSize = Field(
         default=10 * MIB,
         description="From this size on, an allocation gets a segment of its own size; smaller ones share segments.",
+        examples=["8MiB"],
     )
     segment: PositiveSize = Field(
-        default=20 * MIB, description="What is asked of the driver for an allocation below the limit."
+        default=20 * MIB,
+        description="What is asked of the driver for an allocation below the limit.",
+        examples=["32MiB"],
     )
     round_to: PowerOfTwo = Field(
-        default=2 * MIB, description="Segments from the limit on are rounded up to a multiple of this power of two."
+        default=2 * MIB,
+        description="Segments from the limit on are rounded up to a multiple of this power of two.",
+        examples=["4MiB"],
     )
 
     @model_validator(mode="after")
     def _limit_fits(self) -> LargeAllocations:
-        _check_limit(self, self.limit, self.segment)
+        _check_limit(self.limit, self.segment)
         return self
 
 
-def _check_limit(model: Model, limit: int, segment: int) -> None:
+def _check_limit(limit: int, segment: int) -> None:
     if limit > segment:
         message = f"an allocation of {limit} bytes does not fit into a segment of {segment}"
-        refuse(codes.CONTRADICTION, message, **_places(model, "limit", "segment"))
-
-
-def _places(model: Model, *fields: str) -> dict[str, str]:
-    """The places of a contradiction between `fields`: those that were written, and not left to their defaults."""
-    return dict(zip(("key", "other"), (field for field in fields if field in model.model_fields_set), strict=False))
+        refuse(codes.CONTRADICTION, message, key="limit", other="segment")
 
 
 class DeviceAllocator(Model):
@@ -110,37 +114,53 @@ class DeviceAllocator(Model):
         default="caching",
         description="`caching`: freed memory is kept and given out again in stream order. `direct`: each allocation is "
         "one of the driver's, released once no stream uses it any more; for drivers that pool by themselves.",
+        examples=["direct"],
     )
     alignment: Annotated[PowerOfTwo, AfterValidator(_alignment)] = Field(
-        default=512, description="The alignment of each allocation, a power of two from 16 bytes to 2MiB."
+        default=512,
+        description="The alignment of each allocation, a power of two from 16 bytes to 2MiB.",
+        examples=["4KiB"],
     )
     memory_fraction: Annotated[float, AfterValidator(_fraction)] = Field(
-        default=1.0, description="The part of a device's memory that one process may use, above 0 and up to 1."
+        default=1.0,
+        description="The part of a device's memory that one process may use, above 0 and up to 1.",
+        examples=[0.5],
     )
     history_size: int = Field(
-        default=1_000_000, ge=1, le=2**31, description="The most events that the history of one device keeps."
+        default=1_000_000,
+        ge=1,
+        le=2**31,
+        description="The most events that the history of one device keeps.",
+        examples=[100_000],
     )
     small: Annotated[SmallAllocations, EMPTY_MAPPING] = Field(
-        default=SmallAllocations(), description="`caching` only: small allocations."
+        default=SmallAllocations(), description="`caching` only: small allocations.", examples=[{"limit": "512KiB"}]
     )
     large: Annotated[LargeAllocations, EMPTY_MAPPING] = Field(
-        default=LargeAllocations(), description="`caching` only: large allocations."
+        default=LargeAllocations(),
+        description="`caching` only: large allocations.",
+        examples=[{"limit": "8MiB", "segment": "16MiB"}],
     )
     roundup_power2_divisions: Annotated[int, AfterValidator(_divisions)] = Field(
         default=1,
         description="`caching` only: sizes are rounded up to this many steps between two powers of two; 1 is off.",
+        examples=[4],
     )
     max_split_size: PositiveSize | None = Field(
-        default=None, description="`caching` only: blocks of this size and more are not split. By default all are."
+        default=None,
+        description="`caching` only: blocks of this size and more are not split. By default all are.",
+        examples=["256MiB"],
     )
     max_non_split_rounding: PositiveSize = Field(
         default=20 * MIB,
         description="`caching` only: how much larger a block that is not to be split may be than what it is used for.",
+        examples=["32MiB"],
     )
     garbage_collection_threshold: Annotated[float | None, AfterValidator(_threshold)] = Field(
         default=None,
         description="`caching` only: cached memory is given back, oldest first, when more than this part of what the "
         "process may use is reserved. Above 0 and below 1; by default only when memory runs out.",
+        examples=[0.8],
     )
 
     @model_validator(mode="after")
@@ -155,15 +175,19 @@ class DeviceAllocator(Model):
     def _sizes_fit(self) -> DeviceAllocator:
         if self.small.limit >= self.large.limit:
             message = f"the limit of small allocations, {self.small.limit}, is not below {self.large.limit}"
-            refuse(codes.CONTRADICTION, message, **_places(self, "small", "large"))
-        segments = (("small", self.small.segment), ("large", self.large.segment), ("large", self.large.round_to))
-        for field, size in segments:
+            refuse(codes.CONTRADICTION, message, key=("small", "limit"), other=("large", "limit"))
+        segments = (
+            ("small", "segment", self.small.segment),
+            ("large", "segment", self.large.segment),
+            ("large", "round_to", self.large.round_to),
+        )
+        for pool, field, size in segments:
             if size % self.alignment:
                 message = f"a segment of {size} bytes is not a multiple of the alignment, {self.alignment}"
-                refuse(codes.CONTRADICTION, message, **_places(self, field, "alignment"))
+                refuse(codes.CONTRADICTION, message, key=(pool, field), other="alignment")
         if self.max_split_size is not None and self.max_split_size <= self.large.segment:
             message = f"a segment of {self.large.segment} bytes, for large allocations, could not be split"
-            refuse(codes.CONTRADICTION, message, **_places(self, "max_split_size", "large"))
+            refuse(codes.CONTRADICTION, message, key="max_split_size", other=("large", "segment"))
         return self
 
 
@@ -174,6 +198,7 @@ class HostAllocator(Model):
         default="caching",
         description="`caching`: freed blocks are kept for later. `direct`: each allocation is one of the driver's. "
         "`none`: ordinary memory, nothing is pinned.",
+        examples=["direct"],
     )
 
 
@@ -181,5 +206,9 @@ class AllocatorManifest(Model):
     """How memory is allocated."""
 
     manifest: Literal["allocator/v1"] = Field(description="The kind and version of this file.")
-    device: Annotated[DeviceAllocator, EMPTY_MAPPING] = Field(default=DeviceAllocator(), description="Device memory.")
-    host: Annotated[HostAllocator, EMPTY_MAPPING] = Field(default=HostAllocator(), description="Pinned host memory.")
+    device: Annotated[DeviceAllocator, EMPTY_MAPPING] = Field(
+        default=DeviceAllocator(), description="Device memory.", examples=[{"kind": "direct"}]
+    )
+    host: Annotated[HostAllocator, EMPTY_MAPPING] = Field(
+        default=HostAllocator(), description="Pinned host memory.", examples=[{"kind": "none"}]
+    )

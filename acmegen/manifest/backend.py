@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from acmegen.diagnostics import codes
+from acmegen.diagnostics import codes, quote
 from acmegen.manifest.driver import DriverBinding, LibraryBinding
 from acmegen.manifest.model import EMPTY_MAPPING, Dtypes, Line, Model, VersionRange, distinct, refuse
 from acmegen.manifest.names import DeviceName, NamespaceName, PackageName
@@ -19,7 +19,7 @@ def _license(value: str) -> str:
     try:
         return canonicalize_license_expression(value)
     except InvalidLicenseExpression:
-        refuse(codes.BAD_LICENSE, f"`{value}` is not an SPDX licence expression", help="for example `Apache-2.0`")
+        refuse(codes.BAD_LICENSE, f"{quote(value)} is not an SPDX licence expression", help="for example `Apache-2.0`")
 
 
 def _priorities(values: tuple[int, ...]) -> tuple[int, ...]:
@@ -36,15 +36,21 @@ Priorities = Annotated[tuple[Priority, ...], Field(min_length=1, max_length=8), 
 class Devices(Model):
     """The devices of one process."""
 
-    max: int = Field(default=16, ge=1, le=64, description="The largest number of devices that one process can use.")
+    max: int = Field(
+        default=16, ge=1, le=64, description="The largest number of devices that one process can use.", examples=[8]
+    )
 
 
 class Streams(Model):
     """The stream pools."""
 
-    pool_size: int = Field(default=32, ge=1, le=64, description="Streams in the pool of each device and priority.")
+    pool_size: int = Field(
+        default=32, ge=1, le=64, description="Streams in the pool of each device and priority.", examples=[8]
+    )
     priorities: Priorities = Field(
-        default=(0, -1), description="The priorities of streams: the default, 0, first; lower numbers are more urgent."
+        default=(0, -1),
+        description="The priorities of streams: the default, 0, first; lower numbers are more urgent.",
+        examples=[[0, -1, -2]],
     )
 
 
@@ -56,15 +62,18 @@ class Fallback(Model):
         description="`reference`: torch's CPU kernel on the device's memory in place (the driver must give the host "
         "access to it). `cpu`: torch's CPU kernel on copies. `error`: a NotImplementedError. `user`: a boxed function "
         "of yours.",
+        examples=["reference"],
     )
 
 
 class Autocast(Model):
     """Automatic mixed precision."""
 
-    default: AutocastDtype = Field(default="bfloat16", description="The dtype when `torch.autocast` is given none.")
+    default: AutocastDtype = Field(
+        default="bfloat16", description="The dtype when `torch.autocast` is given none.", examples=["float16"]
+    )
     dtypes: Annotated[tuple[AutocastDtype, ...], Field(min_length=1), AfterValidator(distinct)] = Field(
-        default=("bfloat16", "float16"), description="The dtypes that autocast may use."
+        default=("bfloat16", "float16"), description="The dtypes that autocast may use.", examples=[["bfloat16"]]
     )
 
     @model_validator(mode="after")
@@ -95,7 +104,9 @@ class BackendManifest(Model):
         examples=["my_device"],
     )
     description: Line = Field(
-        default="A PyTorch backend.", description="One line about the device, for package metadata."
+        default="A PyTorch backend.",
+        description="One line about the device, for package metadata.",
+        examples=["PyTorch on the accelerators of a vendor."],
     )
     python_package: PackageName | None = Field(
         default=None, description="The Python package; by default `torch_` and the name.", examples=["torch_my_device"]
@@ -109,26 +120,45 @@ class BackendManifest(Model):
         default="Apache-2.0", description="An SPDX expression, printed into each generated file.", examples=["MIT"]
     )
     torch: VersionRange = Field(
-        default=">=2.9,<2.15", description="The torch versions that this backend supports, as a PEP 440 specifier."
+        default=">=2.9,<2.15",
+        description="The torch versions that this backend supports, as a PEP 440 specifier.",
+        examples=[">=2.13,<2.15"],
     )
-    devices: Annotated[Devices, EMPTY_MAPPING] = Field(default=Devices(), description="The devices of one process.")
+    devices: Annotated[Devices, EMPTY_MAPPING] = Field(
+        default=Devices(), description="The devices of one process.", examples=[{"max": 8}]
+    )
     driver: Driver = Field(
         default="simulator",
         description="The device's runtime API: `simulator`, or the binding of a CUDA-like runtime by name.",
+        examples=["simulator"],
     )
     library: LibraryBinding | None = Field(
         default=None,
         description="The vendor's maths library, which `library` kernels call. The simulator brings its own.",
+        examples=[{"headers": ["my_blas.h"], "dtype": "myDataType_t", "dtypes": {"float32": "myFloat32"}}],
     )
     dtypes: Dtypes = Field(
-        default=("all", "complex"), validate_default=True, description="The dtypes that the device claims to support."
+        default=("all", "complex"),
+        validate_default=True,
+        description="The dtypes that the device claims to support.",
+        examples=[["floating", "int64", "bool"]],
     )
-    streams: Annotated[Streams, EMPTY_MAPPING] = Field(default=Streams(), description="The stream pools.")
+    streams: Annotated[Streams, EMPTY_MAPPING] = Field(
+        default=Streams(), description="The stream pools.", examples=[{"pool_size": 8, "priorities": [0, -1, -2]}]
+    )
     fallback: Annotated[Fallback, EMPTY_MAPPING] = Field(
-        default=Fallback(), description="What serves the operators that no manifest names."
+        default=Fallback(),
+        description="What serves the operators that no manifest names.",
+        examples=[{"policy": "reference"}],
     )
-    autocast: Annotated[Autocast, EMPTY_MAPPING] = Field(default=Autocast(), description="Automatic mixed precision.")
-    generator: Literal["philox"] = Field(default="philox", description="The random number generator.")
+    autocast: Annotated[Autocast, EMPTY_MAPPING] = Field(
+        default=Autocast(),
+        description="Automatic mixed precision.",
+        examples=[{"default": "float16", "dtypes": ["float16"]}],
+    )
+    generator: Literal["philox"] = Field(
+        default="philox", description="The random number generator.", examples=["philox"]
+    )
 
     @model_validator(mode="after")
     def _packages_differ(self) -> BackendManifest:

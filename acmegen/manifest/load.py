@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes, did_you_mean
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
 from acmegen.manifest.driver import DriverBinding, DriverPreset, LibraryBinding
 from acmegen.manifest.driver_roles import HOST_ACCESS
+from acmegen.manifest.edits import replaced
+from acmegen.manifest.folder import ALLOCATOR, BACKEND, TILEOPS, contents
 from acmegen.manifest.ops import CustomEntry, OperatorEntry, OpsManifest, schema_name
 from acmegen.manifest.presets import preset_path
+from acmegen.manifest.salvage import salvage
 from acmegen.manifest.source import NodePath, Source, load_source
 from acmegen.manifest.tileops import TileOpsManifest
 from acmegen.manifest.validate import validate
 
 M = TypeVar("M", bound=BaseModel)
 
-BACKEND = "backend.yaml"
-ALLOCATOR = "allocator.yaml"
-TILEOPS = "tileops.yaml"
-OPS_FOLDER = "ops"
-_FILES = (BACKEND, ALLOCATOR, TILEOPS)
+__all__ = ["ALLOCATOR", "BACKEND", "TILEOPS", "PlacedCustom", "PlacedOperator", "Project", "load_project"]
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,21 @@ class _Placed:
     path: NodePath
 
     def span(self, *path: str | int, key: bool = False) -> Span:
-        """The place of a field of the entry, or the entry's own when the field has been left out."""
-        try:
-            return self.source.span((*self.path, *path), key=key)
-        except KeyError:
-            return self.source.span(self.path, key=True)
+        """The place of a field of the entry; what is around it, or the entry's own, when it has been left out."""
+        for length in range(len(path), 0, -1):
+            try:
+                return self.source.span((*self.path, *path[:length]), key=key)
+            except KeyError:
+                continue
+        return self.source.span(self.path, key=True)
+
+    def renamed(self, key: str) -> tuple[Edit, ...]:
+        """The edit that keys the entry by `key`; none where that is not plain, or where there is such an entry."""
+        return replaced(self.source, self.path, key, key=True)
+
+    def replaced(self, path: NodePath, text: str | None) -> tuple[Edit, ...]:
+        """The edit that makes a value of the entry read `text`; none where that is not plain."""
+        return replaced(self.source, (*self.path, *path), text) if text is not None else ()
 
     @property
     def preset(self) -> bool:
@@ -97,6 +106,7 @@ class Project:
         tileops: tileops.yaml; None when there is none.
         sources: each file that was read, by its path in the folder (`ops/pointwise.yaml`); a preset is
             `presets/core.yaml`.
+        includes: for each preset of operators, the place in the project's own manifests that asks for it.
     """
 
     folder: Path
@@ -108,6 +118,7 @@ class Project:
     custom: Mapping[str, PlacedCustom]
     tileops: TileOpsManifest | None
     sources: Mapping[str, Source] = field(repr=False)
+    includes: Mapping[str, Span] = field(repr=False)
 
     @property
     def simulator(self) -> bool:
@@ -131,6 +142,19 @@ class Project:
                 continue
         return source.span()
 
+    def explained(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The same diagnostic; one in a preset shows the place that includes it as well."""
+        for file, place in self.includes.items():
+            source = self.sources.get(file)
+            if source is not None and diagnostic.span is not None and diagnostic.span.path == source.path:
+                return replace(diagnostic, secondary=(*diagnostic.secondary, Note(place, "included here")))
+        return diagnostic
+
+    def renamed(self, file: str, path: NodePath, key: str) -> tuple[Edit, ...]:
+        """The edit that keys by `key` what is at `path` in a manifest; none where that is not plain."""
+        source = self.sources.get(file)
+        return replaced(source, path, key, key=True) if source is not None else ()
+
 
 def load_project(folder: Path) -> Project:
     """Load all manifests of `folder`.
@@ -138,7 +162,22 @@ def load_project(folder: Path) -> Project:
     Raises:
         DiagnosticError: everything that is wrong in any of them, sorted by place.
     """
-    return _Loading(folder).project()
+    project, diagnostics = load_what_is_right(folder)
+    if diagnostics or project is None:
+        raise DiagnosticError(diagnostics)
+    return project
+
+
+def load_what_is_right(folder: Path) -> tuple[Project | None, tuple[Diagnostic, ...]]:
+    """Load the manifests of `folder` without the files and entries that are wrong, and all that is wrong with those.
+
+    There is no project when too little is left to check against what is installed.
+    """
+    loading = _Loading(folder)
+    project = loading.project()
+    if project is None:
+        return None, tuple(loading.diagnostics)
+    return project, tuple(map(project.explained, loading.diagnostics))
 
 
 class _Loading:
@@ -147,25 +186,27 @@ class _Loading:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sources: dict[str, Source] = {}
-        self._diagnostics: list[Diagnostic] = []
+        self._includes: dict[str, Span] = {}
+        self.diagnostics: list[Diagnostic] = []
 
-    def project(self) -> Project:
+    def project(self) -> Project | None:
+        found = contents(self._folder)
+        self.diagnostics += found.diagnostics
         if not self._folder.is_dir():
-            message = f"there is no folder {self._folder.as_posix()}"
-            help_text = "`acmegen new-backend NAME` writes a project with manifests to start from"
-            raise DiagnosticError([Diagnostic(codes.FILE_UNREADABLE, message, help=help_text)])
-        self._check_files()
-        backend = self._read(BACKEND, BackendManifest)
-        allocator = self._read_optional(ALLOCATOR, AllocatorManifest)
-        tileops = self._read_optional(TILEOPS, TileOpsManifest)
-        own = {file: manifest for file in self._ops_files() if (manifest := self._read(file, OpsManifest))}
+            return None
+        # Where there is none, reading it says so; where it must not be read, that has been said.
+        forbidden = BACKEND not in found.files and (self._folder / BACKEND).is_symlink()
+        backend = None if forbidden else self._read(BACKEND, BackendManifest)
+        allocator = self._read(ALLOCATOR, AllocatorManifest) if ALLOCATOR in found.files else None
+        tileops = self._read(TILEOPS, TileOpsManifest) if TILEOPS in found.files else None
+        own = {file: manifest for file in found.ops if (manifest := self._read(file, OpsManifest))}
         presets = self._presets(own)
         driver, library = self._driver(backend) if backend else (None, None)
         namespace = (backend.cpp_namespace or backend.name) if backend else ""
         operators = self._merge(own, presets, self._operators)
         custom = self._merge(own, presets, lambda file, manifest: self._custom(file, manifest, namespace))
-        if self._diagnostics or backend is None or driver is None:
-            raise DiagnosticError(self._diagnostics)
+        if backend is None or driver is None:
+            return None
         return Project(
             folder=self._folder,
             backend=backend,
@@ -176,35 +217,22 @@ class _Loading:
             custom=custom,
             tileops=tileops,
             sources=dict(sorted(self._sources.items())),
+            includes=self._includes,
         )
 
-    def _check_files(self) -> None:
-        """Report YAML files that would be ignored."""
-        for path in sorted(self._folder.glob("*.y*ml")):
-            if path.suffix in (".yaml", ".yml") and path.name not in _FILES:
-                help_text = did_you_mean(path.name, _FILES) or "operators belong in ops/*.yaml"
-                self._report(codes.UNKNOWN_FILE, f"{path.as_posix()} is not read", help_text)
-        for path in sorted((self._folder / OPS_FOLDER).glob("*.yml")):
-            self._report(codes.UNKNOWN_FILE, f"{path.as_posix()} is not read", "name it .yaml")
-
-    def _report(self, code: str, message: str, help_text: str) -> None:
-        self._diagnostics.append(Diagnostic(code, message, help=help_text))
-
-    def _ops_files(self) -> list[str]:
-        return [f"{OPS_FOLDER}/{path.name}" for path in sorted((self._folder / OPS_FOLDER).glob("*.yaml"))]
-
-    def _read_optional(self, file: str, model: type[M]) -> M | None:
-        return self._read(file, model) if (self._folder / file).exists() else None
-
     def _read(self, file: str, model: type[M], path: Path | None = None) -> M | None:
-        """Read one file; None when it is wrong, which has then been noted."""
+        """Read one file; what is wrong with it is noted, and None when nothing else is left."""
         try:
             source = load_source(path or self._folder / file)
-            self._sources[file] = source
+        except DiagnosticError as error:
+            self.diagnostics += error.diagnostics
+            return None
+        self._sources[file] = source
+        try:
             return validate(model, source)
         except DiagnosticError as error:
-            self._diagnostics += error.diagnostics
-            return None
+            self.diagnostics += error.diagnostics
+            return salvage(model, source.data)
 
     def _driver(self, backend: BackendManifest) -> tuple[DriverBinding | None, LibraryBinding | None]:
         """Resolve the driver's preset, and check what the manifest asks of the driver."""
@@ -220,7 +248,7 @@ class _Loading:
         if backend.fallback.policy == "reference" and absent:
             source = self._sources[BACKEND]
             roles = " and ".join(f"`{role}`" for role in absent)
-            self._diagnostics.append(
+            self.diagnostics.append(
                 Diagnostic(
                     codes.HOST_ACCESS_MISSING,
                     f"the fallback policy `reference` needs a driver that binds {roles}",
@@ -236,19 +264,22 @@ class _Loading:
         presets: dict[str, OpsManifest] = {}
         visited: set[str] = set()
 
-        def add(manifest: OpsManifest) -> None:
+        def add(manifest: OpsManifest, places: Mapping[str, Span]) -> None:
             for name in manifest.include:
                 if name in visited:
                     continue
                 visited.add(name)
                 file = f"presets/{name}.yaml"
+                self._includes[file] = places[name]
                 preset = self._read(file, OpsManifest, preset_path(name))
                 if preset is not None:
-                    add(preset)
+                    add(preset, dict.fromkeys(preset.include, places[name]))
                     presets[file] = preset
 
-        for manifest in own.values():
-            add(manifest)
+        for file, manifest in own.items():
+            source = self._sources[file]
+            written = source.data.get("include", ())
+            add(manifest, {name: source.span(("include", written.index(name))) for name in manifest.include})
         return presets
 
     def _operators(self, file: str, manifest: OpsManifest) -> Iterator[tuple[str, PlacedOperator]]:
@@ -275,7 +306,7 @@ class _Loading:
                 if name in claimed:
                     first = Note(claimed[name].span(key=True), "first here")
                     span, message = placed.span(key=True), f"`{name}` has two entries"
-                    self._diagnostics.append(
+                    self.diagnostics.append(
                         Diagnostic(codes.DUPLICATE_OPERATOR, message, span, secondary=(first,), help="keep one of them")
                     )
                 else:

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from acmegen.diagnostics import codes, did_you_mean
+from acmegen.diagnostics import codes, did_you_mean, quote, sure_fix
 from acmegen.manifest.library import Allocation, Expressions, Step
 from acmegen.manifest.model import (
     EMPTY_LIST,
@@ -38,7 +38,7 @@ Kind: TypeAlias = Literal["expr", "library", "user", "reference", "fallback", "c
 Otherwise: TypeAlias = Literal["fallback", "error"]
 
 MAX_NAME = 100
-"""The most characters in the name of an operator of the backend's own: a file is named after it."""
+"""The most characters in the name of an operator: a file is named after it."""
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _OPERATOR = re.compile(rf"{_NAME}(\.{_NAME})?")
@@ -47,9 +47,13 @@ _SCHEMA = re.compile(rf"({_NAME}(?:\.{_NAME})?)\(.*\) *-> *\S.*", re.DOTALL)
 
 def _operator_name(name: str) -> str:
     if name.startswith("aten::") and _OPERATOR.fullmatch(name[6:]):
-        refuse(codes.BAD_OPERATOR_NAME, f"`{name}` has a namespace", label="leave out `aten::`")
-    if not _OPERATOR.fullmatch(name):
-        refuse(codes.BAD_OPERATOR_NAME, f"`{name}` is not the name of an operator", help="for example `add.Tensor`")
+        refuse(
+            codes.BAD_OPERATOR_NAME, f"{quote(name)} has a namespace", label="leave out `aten::`", replacement=name[6:]
+        )
+    if not _OPERATOR.fullmatch(name) or len(name) > MAX_NAME:
+        refuse(
+            codes.BAD_OPERATOR_NAME, f"{quote(name)} is not the name of an operator", help="for example `add.Tensor`"
+        )
     return name
 
 
@@ -59,9 +63,10 @@ def _preset(name: str) -> str:
         listed = ", ".join(f"`{preset}`" for preset in known)
         refuse(
             codes.UNKNOWN_PRESET,
-            f"unknown preset `{name}`",
+            f"unknown preset {quote(name)}",
             label=did_you_mean(name, known),
             help=f"there are {listed}",
+            replacement=sure_fix(name, known),
         )
     return name
 
@@ -70,7 +75,7 @@ def _schema(schema: str) -> str:
     if not _SCHEMA.fullmatch(schema):
         refuse(
             codes.BAD_OPERATOR_NAME,
-            f"`{schema}` is not an operator's schema",
+            f"{quote(schema)} is not an operator's schema",
             help='without a namespace, for example "rms_norm(Tensor x, float eps) -> Tensor"',
         )
     if len(schema_name(schema)) > MAX_NAME:
@@ -78,13 +83,17 @@ def _schema(schema: str) -> str:
     return schema
 
 
-OperatorName = Annotated[str, AfterValidator(_operator_name), Field(json_schema_extra={"pattern": _OPERATOR.pattern})]
+OperatorName = Annotated[
+    str, AfterValidator(_operator_name), Field(json_schema_extra={"pattern": f"^(?:{_OPERATOR.pattern})$"})
+]
 """`name` or `name.overload`, as in torch's schemas."""
 
 PresetName = Annotated[str, AfterValidator(_preset)]
 """A set of operators that comes with acmegen."""
 
-Schema = Annotated[str, AfterValidator(_schema)]
+_SCHEMA_PATTERN = rf"^{_NAME}(\.{_NAME})?\([\s\S]*\) *-> *\S[\s\S]*$"
+
+Schema = Annotated[str, AfterValidator(_schema), Field(json_schema_extra={"pattern": _SCHEMA_PATTERN})]
 """An operator's schema without namespace. Only its outline is checked here."""
 
 
@@ -110,9 +119,12 @@ class ExprEntry(Entry):
         examples=["a + alpha * b"],
     )
     dtypes: Dtypes = Field(
-        default=("all",), validate_default=True, description="The dtypes that the expression serves."
+        default=("all",),
+        validate_default=True,
+        description="The dtypes that the expression serves.",
+        examples=[["floating", "int64"]],
     )
-    otherwise: Otherwise = Field(default="fallback", description="What serves the other dtypes.")
+    otherwise: Otherwise = Field(default="fallback", description="What serves the other dtypes.", examples=["error"])
     arguments: Annotated[dict[Name, Name], EMPTY_MAPPING] = Field(
         default={},
         description="Names for the expression: alias -> the operator's argument.",
@@ -127,13 +139,16 @@ class LibraryEntry(Entry):
 
     library: CppName = Field(description="The function's name.", examples=["simGemm"])
     args: Expressions = Field(
-        default=(), description="The function's arguments, each an expression over the operator's arguments."
+        default=(),
+        description="The function's arguments, each an expression over the operator's arguments.",
+        examples=[["stream", "dtype(self)", "self.size(0)", "self", "out"]],
     )
-    dtypes: Dtypes = Field(description="The dtypes that the function serves.")
-    otherwise: Otherwise = Field(default="fallback", description="What serves the other dtypes.")
+    dtypes: Dtypes = Field(description="The dtypes that the function serves.", examples=[["floating"]])
+    otherwise: Otherwise = Field(default="fallback", description="What serves the other dtypes.", examples=["error"])
     layouts: Annotated[dict[Name, Literal["strided", "contiguous"]], EMPTY_MAPPING] = Field(
         default={},
         description="The layout that the function needs of a tensor argument; a copy is made where it has another.",
+        examples=[{"self": "strided"}],
     )
     requires: Annotated[tuple[str, ...], EMPTY_LIST] = Field(
         default=(),
@@ -141,10 +156,14 @@ class LibraryEntry(Entry):
         examples=[["half_to_float == false"]],
     )
     outputs: Annotated[tuple[Allocation, ...], EMPTY_LIST] = Field(
-        default=(), description="How each result is allocated, for operators that are not structured."
+        default=(),
+        description="How each result is allocated, for operators that are not structured.",
+        examples=[[{"like": "self"}]],
     )
     scratch: Annotated[dict[Name, Allocation], EMPTY_MAPPING] = Field(
-        default={}, description="Temporary tensors, by the name that the arguments use."
+        default={},
+        description="Temporary tensors, by the name that the arguments use.",
+        examples=[{"rstd": {"sizes": ["x.sizes[:-1]"], "dtype": "accumulate(x)"}}],
     )
     before: Annotated[tuple[Step, ...], EMPTY_LIST] = Field(
         default=(),
@@ -159,7 +178,7 @@ class UserEntry(Entry):
     kind: ClassVar[Kind] = "user"
     shorthand: ClassVar[bool] = True
 
-    user: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.")
+    user: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.", examples=[{}])
 
 
 class ReferenceEntry(Entry):
@@ -168,7 +187,7 @@ class ReferenceEntry(Entry):
     kind: ClassVar[Kind] = "reference"
     shorthand: ClassVar[bool] = True
 
-    reference: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.")
+    reference: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.", examples=[{}])
 
 
 class FallbackEntry(Entry):
@@ -177,7 +196,7 @@ class FallbackEntry(Entry):
     kind: ClassVar[Kind] = "fallback"
     shorthand: ClassVar[bool] = True
 
-    fallback: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.")
+    fallback: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.", examples=[{}])
 
 
 class CompositeEntry(Entry):
@@ -186,7 +205,7 @@ class CompositeEntry(Entry):
     kind: ClassVar[Kind] = "composite"
     shorthand: ClassVar[bool] = True
 
-    composite: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.")
+    composite: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.", examples=[{}])
 
 
 class RuntimeEntry(Entry):
@@ -195,7 +214,7 @@ class RuntimeEntry(Entry):
     kind: ClassVar[Kind] = "runtime"
     shorthand: ClassVar[bool] = True
 
-    runtime: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.")
+    runtime: Annotated[NoOptions, EMPTY_MAPPING] = Field(description="No options.", examples=[{}])
 
 
 class UnsupportedEntry(Entry):
@@ -210,16 +229,22 @@ class CustomFields(Model):
     """What an operator of your own needs beside its kernel."""
 
     namespace: NamespaceName | None = Field(
-        default=None, description="The operator's namespace; by default the backend's C++ namespace."
+        default=None,
+        description="The operator's namespace; by default the backend's C++ namespace.",
+        examples=["my_device"],
     )
     like: Annotated[tuple[Name, ...], ONE_OR_MORE] = Field(
         default=(),
         description="The meta function: each result has the shape and dtype of the argument named here in its place.",
         examples=["x", ["x", "weight"]],
     )
-    meta: Literal["user"] | None = Field(default=None, description="`user`: you write the meta function in Python.")
+    meta: Literal["user"] | None = Field(
+        default=None, description="`user`: you write the meta function in Python.", examples=["user"]
+    )
     backward: OperatorName | None = Field(
-        default=None, description="The operator of this manifest that computes the gradient."
+        default=None,
+        description="The operator of this manifest that computes the gradient.",
+        examples=["rms_norm_backward"],
     )
 
     @model_validator(mode="after")
@@ -284,7 +309,10 @@ class _OneKind:
         if not found:
             for key in value:
                 if key not in _FIELDS and (label := did_you_mean(key, self._kinds)):
-                    refuse(codes.KERNEL_KIND, f"unknown kernel kind `{key}`", key=key, label=label)
+                    meant = sure_fix(key, self._kinds)
+                    refuse(
+                        codes.KERNEL_KIND, f"unknown kernel kind {quote(key)}", key=key, label=label, replacement=meant
+                    )
             refuse(codes.KERNEL_KIND, "this entry has no kernel kind", help=self._help)
         if found[0] not in self._kinds:
             message = f"an operator of your own cannot be served by `{found[0]}`"
@@ -302,7 +330,12 @@ class _OneKind:
             refuse(codes.KERNEL_KIND, f"`{value}` needs a value: `{{{value}: …}}`")
         if value in KINDS:
             refuse(codes.KERNEL_KIND, f"an operator of your own cannot be served by `{value}`", help=self._help)
-        refuse(codes.KERNEL_KIND, f"unknown kernel kind `{value}`", label=did_you_mean(value, self._shorthands))
+        refuse(
+            codes.KERNEL_KIND,
+            f"unknown kernel kind {quote(value)}",
+            label=did_you_mean(value, self._shorthands),
+            replacement=sure_fix(value, self._shorthands),
+        )
 
 
 def _tag(value: Any) -> str:
@@ -342,10 +375,14 @@ class OpsManifest(Model):
         examples=[["core"]],
     )
     ops: Annotated[dict[OperatorName, OperatorEntry], EMPTY_MAPPING] = Field(
-        default={}, description="torch's operators: `name.overload` -> a kernel kind, or a mapping that has one."
+        default={},
+        description="torch's operators: `name.overload` -> a kernel kind, or a mapping that has one.",
+        examples=[{"add.Tensor": {"expr": "a + alpha * b"}, "nonzero": "reference"}],
     )
     custom: Annotated[dict[Schema, CustomEntry], EMPTY_MAPPING] = Field(
-        default={}, description="Operators of your own: schema -> a mapping with a kernel kind."
+        default={},
+        description="Operators of your own: schema -> a mapping with a kernel kind.",
+        examples=[{"scale(Tensor x, float factor) -> Tensor": {"like": "x", "expr": "x * factor"}}],
     )
 
 

@@ -27,4 +27,21 @@ def schemas() -> dict[str, str]:
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    return {"$schema": _DIALECT, **model.model_json_schema(mode="validation")}
+    return {"$schema": _DIALECT, **_described(model.model_json_schema(mode="validation"))}
+
+
+def _described(node: Any) -> Any:
+    """`node` with what pydantic leaves out: a title for each field that refers to another model, the only value of a
+    field as its example, and that a mapping whose keys have a pattern has no other keys."""
+    if isinstance(node, list):
+        return [_described(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    result = {name: _described(value) for name, value in node.items()}
+    if "patternProperties" in result:
+        result.setdefault("additionalProperties", False)
+    for name, field in result.get("properties", {}).items():
+        field.setdefault("title", name.replace("_", " ").title())
+        if "const" in field:
+            field.setdefault("examples", [field["const"]])
+    return result

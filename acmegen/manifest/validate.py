@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, codes, did_you_mean
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes, did_you_mean, quote, sure_fix
+from acmegen.manifest.edits import removed, replaced
+from acmegen.manifest.locate import Place, locate
 from acmegen.manifest.source import NodePath, Source, describe
 
 M = TypeVar("M", bound=BaseModel)
-Location = tuple[str | int, ...]
 
 # What pydantic calls a type -> the words of a message.
 _EXPECTED = {
@@ -29,83 +29,87 @@ _EXPECTED = {
 }
 _LIMITS = {"greater_than_equal": "{ge} or more", "less_than_equal": "{le} or less"}
 
+# Which file each kind of manifest belongs in.
+_FILES = {
+    "backend/v1": "backend.yaml",
+    "allocator/v1": "allocator.yaml",
+    "ops/v1": "ops/*.yaml",
+    "tileops/v1": "tileops.yaml",
+}
+
 
 def validate(model: type[M], source: Source) -> M:
     """Check the data of `source` against `model`.
 
     Raises:
-        DiagnosticError: all that is wrong with it, each at its place.
+        DiagnosticError: all that is wrong with it, each at its place. When it is another kind of manifest, only that,
+            since all else would follow from it.
     """
     try:
         return model.model_validate(source.data)
     except ValidationError as error:
-        raise DiagnosticError(_diagnostics(model, source, error.errors(include_url=False))) from error
+        errors = error.errors(include_url=False)
+        kind = [error for error in errors if error["loc"] == ("manifest",) and error["type"] != "missing"]
+        raise DiagnosticError(_diagnostics(model, source, kind or errors)) from error
 
 
 def _diagnostics(model: type[BaseModel], source: Source, errors: list[ErrorDetails]) -> Iterator[Diagnostic]:
     missing: dict[NodePath, list[str]] = {}
+    misspelt: set[tuple[NodePath, str]] = set()
     for error in errors:
+        location = error["loc"]
         if error["type"] == "missing":
-            path = node_path(source, error["loc"][:-1])
-            missing.setdefault(path, []).append(str(error["loc"][-1]))
-        elif error["type"] != "too_short" or not _has_inner(error["loc"], errors):
+            path = locate(model, source.data, location[:-1]).path
+            missing.setdefault(path, []).append(str(location[-1]))
+        elif error["type"] != "too_short" or not _has_inner(location, errors):
             # A list whose items were refused looks too short as well.
-            yield _diagnostic(model, source, error)
-    for path, fields in missing.items():
-        kind = "driver function" if path[-2:] == ("driver", "functions") else "field"
+            place = locate(model, source.data, location, of_key=_is_key(error))
+            if error["type"] == "extra_forbidden" and (meant := sure_fix(str(location[-1]), place.fields)):
+                misspelt.add((place.path[:-1], meant))
+            yield _diagnostic(source, error, place)
+    for path, required in missing.items():
+        # A field that is there under a misspelt name has been reported.
+        fields = [name for name in required if (path, name) not in misspelt]
+        if not fields:
+            continue
         names = ", ".join(f"`{name}`" for name in fields)
-        message = f"missing {kind}{'s' * (len(fields) > 1)} {names}"
+        message = f"missing {_what(path)}{'s' * (len(fields) > 1)} {names}"
         yield Diagnostic(codes.MISSING_FIELD, message, source.span(path), label="in this mapping")
 
 
-def _has_inner(location: Location, errors: Iterable[ErrorDetails]) -> bool:
+def _has_inner(location: tuple[str | int, ...], errors: Iterable[ErrorDetails]) -> bool:
     return any(len(error["loc"]) > len(location) and error["loc"][: len(location)] == location for error in errors)
 
 
-def node_path(source: Source, location: Location) -> NodePath:
-    """The path in the data that pydantic's `location` means: what names no key or index there is pydantic's own."""
-    data: Any = source.data
-    path: list[str | int] = []
-    for item in location:
-        if isinstance(data, tuple):
-            known = isinstance(item, int) and item < len(data)
-        else:
-            known = isinstance(data, dict) and item in data
-        if known:
-            data = data[item]
-            path.append(item)
-    return tuple(path)
+def _is_key(error: ErrorDetails) -> bool:
+    """Whether pydantic refused the key of a mapping. A field that is called so is one that it does not know."""
+    return error["loc"][-1:] == ("[key]",) and error["type"] != "extra_forbidden"
 
 
-def _diagnostic(model: type[BaseModel], source: Source, error: ErrorDetails) -> Diagnostic:
-    location, kind, value = error["loc"], error["type"], error["input"]
+def _what(mapping: NodePath) -> str:
+    return "driver function" if mapping[-2:] == ("driver", "functions") else "field"
+
+
+def _diagnostic(source: Source, error: ErrorDetails, place: Place) -> Diagnostic:
+    kind, value, path = error["type"], error["input"], place.path
     context: dict[str, Any] = error.get("ctx", {})
-    path = node_path(source, location)
-    span = source.span(path, key=location[-1:] == ("[key]",))
+    span = source.span(path, key=place.key)
     if kind.startswith("ACME"):
-        if "key" in context:
-            span = source.span((*path, context["key"]), key=True)
-        secondary = (Note(source.span((*path, context["other"]), key=True), "and here"),) if "other" in context else ()
-        label, remedy = context.get("label", ""), context.get("help")
-        return Diagnostic(kind, context["message"], span, label=label, secondary=secondary, help=remedy)
+        return _refusal(source, kind, context, place)
     if kind == "extra_forbidden":
-        name = str(location[-1])
-        what = "driver function" if path[-3:-1] == ("driver", "functions") else "field"
-        label = did_you_mean(name, _fields(model, location[:-1]))
-        return Diagnostic(codes.UNKNOWN_FIELD, f"unknown {what} `{name}`", source.span(path, key=True), label=label)
+        name = str(path[-1])
+        label, meant = did_you_mean(name, place.fields), sure_fix(name, place.fields)
+        edits = replaced(source, path, meant, key=True) if meant else ()
+        message = f"unknown {_what(path[:-1])} {quote(name)}"
+        return Diagnostic(codes.UNKNOWN_FIELD, message, source.span(path, key=True), label=label, edits=edits)
     if kind in _EXPECTED:
-        message = f"expected {_EXPECTED[kind]}, found {describe(value)}"
-        return Diagnostic(codes.WRONG_TYPE, message, span)
+        found = quote(value) if isinstance(value, float) and _EXPECTED[kind] == "a whole number" else describe(value)
+        return Diagnostic(codes.WRONG_TYPE, f"expected {_EXPECTED[kind]}, found {found}", span)
     if kind == "literal_error":
-        choices = re.findall(r"'([^']*)'", context["expected"])
-        expected = context["expected"].replace("'", "`").replace("True", "`true`")
-        if isinstance(value, (bool, int, float, dict, tuple)) or value is None:
-            return Diagnostic(codes.WRONG_TYPE, f"expected {expected}, found {describe(value)}", span)
-        label = did_you_mean(str(value), choices)
-        return Diagnostic(codes.WRONG_VALUE, f"expected {expected}, found `{value}`", span, label=label)
+        return _not_a_choice(source, path, value, context["expected"], span)
     if kind in _LIMITS:
         limit = _LIMITS[kind].format(**context)
-        return Diagnostic(codes.WRONG_VALUE, f"{value} is out of range, which is {limit}", span)
+        return Diagnostic(codes.WRONG_VALUE, f"{quote(value)} is out of range, which is {limit}", span)
     if kind in ("too_short", "string_too_short"):
         return Diagnostic(codes.WRONG_VALUE, "this cannot be empty", span)
     if kind == "too_long":
@@ -113,28 +117,54 @@ def _diagnostic(model: type[BaseModel], source: Source, error: ErrorDetails) -> 
     return Diagnostic(codes.WRONG_VALUE, error["msg"][:1].lower() + error["msg"][1:], span)
 
 
-def _fields(model: type[BaseModel], location: Location) -> Iterable[str]:
-    """The fields of the model that stands at `location` of `model`."""
-    current: Any = model
-    for item in location:
-        current = _step(current, item)
-    if not (isinstance(current, type) and issubclass(current, BaseModel)):
-        return ()
-    return [field.alias or name for name, field in current.model_fields.items()]
+def _refusal(source: Source, code: str, context: dict[str, Any], place: Place) -> Diagnostic:
+    """What a validator of ours said, through `refuse`. Of the places that it names, those count that were written."""
+    named = [(*place.path, *_steps(context[word])) for word in ("key", "other") if word in context]
+    written = [path for path in named if _is_written(source, path)]
+    key = place.key if not named else True
+    target = written[0] if written else place.path
+    notes = tuple(Note(_place(source, path), "and here") for path in written[1:])
+    meant = context.get("replacement")
+    edits: tuple[Edit, ...] = ()
+    if meant is not None:
+        edits = replaced(source, target, meant, key) if meant else removed(source, target)
+    return Diagnostic(
+        code,
+        context["message"],
+        _place(source, target) if written else source.span(place.path, key=place.key),
+        label=context.get("label", ""),
+        secondary=notes,
+        help=context.get("help"),
+        edits=edits,
+    )
 
 
-def _step(annotation: Any, item: str | int) -> Any:
-    if get_origin(annotation) is Annotated:
-        return _step(get_args(annotation)[0], item)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        field = annotation.model_fields.get(str(item))
-        return field.annotation if field else None
-    arguments = get_args(annotation)
-    if get_origin(annotation) in (Union, UnionType):
-        tagged = [member for member in arguments if Tag(str(item)) in getattr(member, "__metadata__", ())]
-        if tagged:
-            return get_args(tagged[0])[0]
-        return next((step for member in arguments if (step := _step(member, item)) is not None), None)
-    if get_origin(annotation) is dict:
-        return arguments[1]
-    return arguments[0] if arguments else None
+def _steps(place: Any) -> NodePath:
+    return place if isinstance(place, tuple) else (place,)
+
+
+def _is_written(source: Source, path: NodePath) -> bool:
+    try:
+        source.span(path)
+    except KeyError:
+        return False
+    return True
+
+
+def _place(source: Source, path: NodePath) -> Span:
+    """The place of a key, or of an item of a list."""
+    return source.span(path, key=isinstance(path[-1], str))
+
+
+def _not_a_choice(source: Source, path: NodePath, value: Any, expected: str, span: Span) -> Diagnostic:
+    choices = re.findall(r"'([^']*)'", expected)
+    words = expected.replace("'", "`").replace("True", "`true`")
+    if not isinstance(value, str):
+        return Diagnostic(codes.WRONG_TYPE, f"expected {words}, found {describe(value)}", span)
+    label, meant = did_you_mean(value, choices), sure_fix(value, choices)
+    remedy = None
+    if value in _FILES and choices[0] in _FILES:
+        label, meant, remedy = "", None, f"a manifest of this kind belongs in {_FILES[value]}"
+    edits = replaced(source, path, meant) if meant else ()
+    message = f"expected {words}, found {quote(value)}"
+    return Diagnostic(codes.WRONG_VALUE, message, span, label=label, help=remedy, edits=edits)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from acmegen.diagnostics import did_you_mean
 from acmegen.plan.text_error import TextError
 
 MAX_LENGTH = 4000
+
+_BEFORE_COMMENT = re.compile(r"""([^#'"]|'([^'\\]|\\.)*'|"([^"\\]|\\.)*")*#""")
 
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -45,10 +49,22 @@ class Source:
         offset, length = self.span(node)
         return ExpressionError(message, offset, length, help)
 
+    def unknown(self, message: str, node: ast.Name, known: Collection[str], help: str | None = None) -> ExpressionError:
+        """An error that marks a name that is none of `known`; `help` is for when it resembles none of them."""
+        offset, length = self.span(node)
+        near = did_you_mean(node.id, known)
+        return ExpressionError(message, offset, length, None if near else help, wrong=node.id, known=known)
+
     def quote(self, node: ast.expr) -> str:
         """The text of `node`."""
         offset, length = self.span(node)
         return self.text[offset - self.skipped :][:length]
+
+
+def _comment(text: str) -> int:
+    """Where the text behind a `#` that is not in quotes starts; 0 without one. It would hide all that follows."""
+    match = _BEFORE_COMMENT.match(text)
+    return match.end() if match else 0
 
 
 def parse_expression(text: str) -> tuple[Source, ast.expr]:
@@ -66,6 +82,9 @@ def parse_expression(text: str) -> tuple[Source, ast.expr]:
         raise ExpressionError(
             f"the expression is longer than {MAX_LENGTH} characters", MAX_LENGTH, len(text) - MAX_LENGTH
         )
+    if comment := _comment(source.text):
+        place = source.skipped + comment - 1
+        raise ExpressionError("an expression has no comments; write them as comments of YAML", place, len(source.text))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

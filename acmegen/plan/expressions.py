@@ -15,7 +15,6 @@ import ast
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 
 from acmegen.manifest.dtypes import SETS
@@ -185,12 +184,11 @@ class _Checker:
             raise self.source.error(f"`{node.id}` stands for `{name}`, which is no argument", node, help)
         if argument is None:
             known = [*self.arguments, *self.aliases, *_CONSTANTS]
-            near = get_close_matches(node.id, known, n=1)
             if node.id in FUNCTIONS:
                 help = f"`{node.id}` is a function: write `{node.id}(…)`"
-            else:
-                help = f"did you mean `{near[0]}`?" if near else f"the arguments are {_list(self.arguments)}"
-            raise self.source.error(f"unknown name `{node.id}`", node, help)
+                raise self.source.error(f"unknown name `{node.id}`", node, help)
+            help = f"the arguments are {_list(self.arguments)}"
+            raise self.source.unknown(f"unknown name `{node.id}`", node, known, help)
         return name, argument
 
     def _name(self, node: ast.Name, want: Value | None) -> Node:
@@ -316,9 +314,7 @@ class _Checker:
             return self._present(node)
         function = FUNCTIONS.get(name)
         if function is None:
-            near = get_close_matches(name, [*FUNCTIONS, "present"], n=1)
-            help = f"did you mean `{near[0]}`?" if near else None
-            raise self.source.error(f"unknown function `{name}`", node.func, help)
+            raise self.source.unknown(f"unknown function `{name}`", node.func, [*FUNCTIONS, "present"])
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self.source.error(f"`{name}` takes its arguments by position", node)
         if len(node.args) != function.arity:

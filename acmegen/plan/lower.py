@@ -39,7 +39,7 @@ def lower(project: Project, facts: Facts) -> Plan:
     except DiagnosticError as error:
         diagnostics += error.diagnostics
     if diagnostics:
-        raise DiagnosticError(diagnostics)
+        raise DiagnosticError(map(project.explained, diagnostics))
     return Plan(
         names=lower_names(project.backend),
         backend=lower_backend(project.backend),

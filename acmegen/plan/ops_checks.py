@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from acmegen.diagnostics import Diagnostic, codes, did_you_mean
+from acmegen.diagnostics import Diagnostic, Note, codes, sure_fix
 from acmegen.facts.operators import Group, Operator, Operators
 from acmegen.manifest.load import PlacedOperator
 from acmegen.plan.runtime_kernels import RUNTIME_KERNELS
@@ -14,18 +14,42 @@ _BACKENDS = frozenset({"CPU", "CUDA"})
 _ON_THE_CPU = ("reference", "fallback")
 
 
-def unknown_operator(placed: PlacedOperator, operators: Operators, torch_version: str) -> Diagnostic:
-    """torch has no operator of that name."""
+def unknown_operator(
+    placed: PlacedOperator, operators: Operators, torch_version: str, *, suggest: bool = True
+) -> Diagnostic:
+    """torch has no operator of that name. To `suggest` others takes some milliseconds."""
+    message = f"torch {torch_version} has no operator `{placed.name}`"
+    if not suggest:
+        return Diagnostic(codes.UNKNOWN_OPERATOR, message, placed.span(key=True))
     near = operators.nearest(placed.name)
-    listed = ", ".join(f"`{name}`" for name in near)
     overloads = operators.overloads(placed.name.partition(".")[0])
+    if overloads and "." not in placed.name:
+        # Which overload was meant is plain only where there is one; else the help lists them.
+        meant = likely = near[0] if len(near) == 1 else None
+    else:
+        meant = sure_fix(placed.name, overloads or _alike(placed.name, operators))
+        likely = meant or next(iter(near), None)
     return Diagnostic(
         codes.UNKNOWN_OPERATOR,
-        f"torch {torch_version} has no operator `{placed.name}`",
+        message,
         placed.span(key=True),
-        label=did_you_mean(placed.name, overloads) if overloads else "",
-        help=f"near: {listed}" if near else None,
+        label=f"did you mean `{likely}`?" if likely else "",
+        help=f"near: {_listed(near)}" if near else None,
+        edits=placed.renamed(meant) if meant else (),
     )
+
+
+def _alike(name: str, operators: Operators) -> list[str]:
+    """The operators with an underscore where `name` has one: `relu` is no slip of `relu_`, nor of `_relu`."""
+
+    def underscores(name: str) -> tuple[bool, bool]:
+        return name.startswith("_"), name.partition(".")[0].endswith("_")
+
+    return [candidate for candidate in operators if underscores(candidate) == underscores(name)]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def cuts_autograd(operator: Operator) -> bool:
@@ -39,9 +63,18 @@ def cuts_autograd(operator: Operator) -> bool:
 
 
 def check_operator(
-    placed: PlacedOperator, operator: Operator, group: Group | None, *, host_access: bool, library: bool
+    placed: PlacedOperator,
+    operator: Operator,
+    group: Group | None,
+    group_entry: PlacedOperator | None,
+    *,
+    host_access: bool,
+    library: bool,
 ) -> Iterator[Diagnostic]:
-    """Everything that makes the entry's kernel kind impossible for `operator`; the first reason of each sort."""
+    """Everything that makes the entry's kernel kind impossible for `operator`; the first reason of each sort.
+
+    `group_entry` is the entry of the group's functional variant, where there is one.
+    """
     kind = placed.entry.kind
     span = placed.span(key=True)
     if kind == "composite":
@@ -66,12 +99,7 @@ def check_operator(
         )
         return
     if kind in _KERNELS and group is not None and group.structured and operator.name != group.functional:
-        yield Diagnostic(
-            codes.SERVED_BY_GROUP,
-            f"`{operator.name}` is served by the entry of `{group.functional}`",
-            span,
-            help=f"write the entry as `{group.functional}`; it serves {', '.join(group.variants)}",
-        )
+        yield _served_by_group(placed, operator, group, group_entry)
         return
     if kind in _ON_THE_CPU:
         yield from _check_on_the_cpu(placed, operator, host_access)
@@ -79,6 +107,29 @@ def check_operator(
         yield from _check_expr(placed, operator, group, host_access)
     elif kind == "library":
         yield from _check_library(placed, operator, group, library)
+
+
+def _served_by_group(
+    placed: PlacedOperator, operator: Operator, group: Group, group_entry: PlacedOperator | None
+) -> Diagnostic:
+    serves = f"it serves {_listed(group.variants)}"
+    message = f"`{operator.name}` is served by the entry of `{group.functional}`"
+    if group_entry is not None and not group_entry.preset:
+        first = Note(group_entry.span(key=True), "served here already")
+        return Diagnostic(
+            codes.SERVED_BY_GROUP,
+            message,
+            placed.span(key=True),
+            secondary=(first,),
+            help=f"remove this entry: {serves}",
+        )
+    return Diagnostic(
+        codes.SERVED_BY_GROUP,
+        message,
+        placed.span(key=True),
+        help=f"write the entry as `{group.functional}`; {serves}",
+        edits=placed.renamed(group.functional) if group.functional else (),
+    )
 
 
 def _check_on_the_cpu(placed: PlacedOperator, operator: Operator, host_access: bool) -> Iterator[Diagnostic]:
@@ -113,6 +164,7 @@ def _check_expr(
             f"`{operator.name}` is not the functional variant, which an expression is keyed by",
             span,
             help=f"write the entry as `{group.functional}`" if group and group.functional else None,
+            edits=placed.renamed(group.functional) if group and group.functional else (),
         )
     elif [value.type for value in operator.returns] != ["Tensor"]:
         yield Diagnostic(codes.WRONG_KIND, f"`{operator.name}` does not return one tensor", span)
@@ -141,6 +193,7 @@ def _check_library(
             f"`{operator.name}` is not the functional variant, which a library entry is keyed by",
             span,
             help=f"write the entry as `{group.functional}`" if group and group.functional else None,
+            edits=placed.renamed(group.functional) if group and group.functional else (),
         )
     elif any(value.type != "Tensor" for value in operator.returns) or not operator.returns:
         yield Diagnostic(codes.WRONG_KIND, f"not all results of `{operator.name}` are tensors", span)

@@ -125,7 +125,8 @@ def lower_backward(operator: Operator, backward: Operator, report: ReportBackwar
             return None
     gradients = {argument.name: _result(index, len(differentiable)) for index, argument in enumerate(differentiable)}
     return CustomBackward(
-        class_name="".join(part.capitalize() for part in operator.kernel_name.split("_")) + "Function",
+        # Two underscores leave one, so that the names of two operators never become one.
+        class_name="".join(part.capitalize() or "_" for part in operator.kernel_name.split("_")) + "Function",
         saved_tensors=tuple(saved_tensors),
         saved_values=tuple(saved_values),
         operator=backward.base,

@@ -75,8 +75,9 @@ def tensor_operands(arguments: Iterable[Argument]) -> tuple[str, ...]:
 
 
 def inert(text: str) -> str:
-    """`text` on one line and harmless in a C++ comment, whatever it holds."""
+    """`text` on one line and harmless in a C++ comment, whatever it holds; what cannot be seen is spelled out."""
     flat = " ".join(text.split())
+    flat = "".join(character if character.isprintable() else f"U+{ord(character):04X}" for character in flat)
     return flat.replace("*/", "* /").replace("/*", "/ *").replace("??/", "?? /").rstrip("\\")
 
 
@@ -90,8 +91,8 @@ def string_literal(text: str) -> str:
             escaped.append("\\n")
         elif character == "?":
             escaped.append("\\?")
-        elif ord(character) < 32 or ord(character) == 127:
-            escaped.append(f"\\{ord(character):03o}")
+        elif not character.isprintable():
+            escaped += (f"\\{byte:03o}" for byte in character.encode())
         else:
             escaped.append(character)
     return f'"{"".join(escaped)}"'

@@ -6,12 +6,13 @@ Its syntax is that of a Python expression; nothing is evaluated, each node is ch
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 
+from acmegen.cpp_keywords import CPP_KEYWORDS
 from acmegen.plan.expression_source import COMPARISONS, ExpressionError, parse_expression
 from acmegen.plan.scalar_types import SCALAR_TYPES
 
@@ -73,6 +74,7 @@ class Scope:
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/"}
 _CONSTANT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*")
+_KEYWORD_CONSTANTS = ("nullptr", "true", "false")
 _NUMBERS = (Kind.INT, Kind.FLOAT)
 
 MAX_DEPTH = 64
@@ -210,7 +212,7 @@ class _Checker:
                 inner = self.value(node.operand)
                 if inner.kind not in _NUMBERS:
                     raise self.error(node.operand, f"cannot negate {inner.kind.value}")
-                return Value(inner.kind, f"-{inner.cpp}")
+                return Value(inner.kind, f"-({inner.cpp})" if inner.cpp.startswith("-") else f"-{inner.cpp}")
             case ast.UnaryOp(op=ast.Not()):
                 return Value(Kind.BOOL, f"!{self.expect(Kind.BOOL, node=node.operand)}")
             case ast.BinOp() if type(node.op) in _ARITHMETIC:
@@ -234,6 +236,8 @@ class _Checker:
             if value >= 2**63:
                 raise self.error(node, "larger than any 64-bit integer")
             return Value(Kind.INT, str(value))
+        if not isinstance(value, float) or not math.isfinite(value):
+            raise self.error(node, "larger than any floating-point number")
         return Value(Kind.FLOAT, repr(value))
 
     def _name(self, node: ast.Name) -> Value:
@@ -250,9 +254,8 @@ class _Checker:
             return Value(Kind.STREAM, "stream.stream()")
         if _CONSTANT.fullmatch(name) and any(character.isupper() for character in name):
             return Value(Kind.CONSTANT, name)
-        near = get_close_matches(name, self.scope.names, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f'a constant of the library is written `constant("{name}")`'
-        raise self.error(node, f"there is no argument `{name}`; {hint}")
+        help = f'a constant of the library is written `constant("{name}")`'
+        raise self.source.unknown(f"there is no argument `{name}`", node, self.scope.names, help)
 
     def _tensor(self, node: ast.expr) -> Operand:
         if isinstance(node, ast.Name) and node.id in self.scope.tensors:
@@ -360,6 +363,9 @@ class _Checker:
 
     def constant(self, name: ast.expr) -> Value:
         if isinstance(name, ast.Constant) and isinstance(name.value, str) and _CONSTANT.fullmatch(name.value):
+            for part in name.value.split("::"):
+                if part in CPP_KEYWORDS and name.value not in _KEYWORD_CONSTANTS:
+                    raise self.error(name, f"`{part}` is a keyword of C++")
             return Value(Kind.CONSTANT, name.value)
         raise self.error(name, 'expected a C++ name in quotes, as in `constant("vendor::kTranspose")`')
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes, did_you_mean, sure_fix
 from acmegen.facts import Facts
 from acmegen.facts.operators import Group, Operator
 from acmegen.manifest.library import Allocation
@@ -26,6 +26,7 @@ from acmegen.plan.ops import (
     StructuredShard,
 )
 from acmegen.plan.ops_checks import check_operator, cuts_autograd, unknown_operator
+from acmegen.plan.ops_collisions import collisions
 from acmegen.plan.ops_custom import custom_operator, like_definitions, lower_backward
 from acmegen.plan.ops_functions import kernel_function, string_literal, structured_user_function
 from acmegen.plan.ops_kernels import library_kernel, pointwise_kernel, user_kernel
@@ -40,6 +41,9 @@ from acmegen.plan.shards import shards
 _STRUCTURED_PER_FILE = 40
 _KERNELS_PER_FILE = 60
 _REGISTRATIONS_PER_FILE = 200
+
+# Where so many operators are unknown, the manifest was written for another torch.
+_SUGGESTIONS = 25
 
 _BOXED: Mapping[str, tuple[str, str]] = {
     "reference": ("reference", "Reference.h"),
@@ -67,6 +71,7 @@ class _Lowering:
         self._library = library
         self._structured_lowering = StructuredLowering(facts.operators)
         self._diagnostics: list[Diagnostic] = []
+        self._unknown = 0
         self._claims: dict[str, PlacedOperator] = {}
         self._pointwise: list[PointwiseKernel] = []
         self._structured: list[StructuredKernel] = []
@@ -113,14 +118,17 @@ class _Lowering:
         """Whether the entry can be lowered. A preset's entry of an operator that this torch lacks does not count."""
         if placed.name not in self._operators:
             if not placed.preset:
-                version = self._facts.torch.public_version
-                self._diagnostics.append(unknown_operator(placed, self._operators, version))
+                version, suggest = self._facts.torch.public_version, self._unknown < _SUGGESTIONS
+                self._unknown += 1
+                self._diagnostics.append(unknown_operator(placed, self._operators, version, suggest=suggest))
             return False
+        group = self._operators.group_of(placed.name)
         found = list(
             check_operator(
                 placed,
                 self._operators[placed.name],
-                self._operators.group_of(placed.name),
+                group,
+                self._project.operators.get(group.functional or "") if group is not None else None,
                 host_access=self._driver.host_access,
                 library=self._library is not None,
             )
@@ -268,8 +276,10 @@ class _Lowering:
     ) -> Lowered:
         def report(path: NodePath, error: ExpressionError) -> None:
             names_a_tensor = path[0] in ("layouts", "scratch") and len(path) == 2
-            span = placed.span(*path, key=True) if names_a_tensor else _slice(placed, path, error.offset, error.length)
-            self._diagnostics.append(Diagnostic(codes.BAD_LIBRARY_ENTRY, error.message, span))
+            whole = (*placed.path, *path)
+            self._diagnostics.append(
+                error.diagnostic(codes.BAD_LIBRARY_ENTRY, placed.source, whole, key=names_a_tensor)
+            )
 
         return lower_library(entry, operator.arguments, outputs, allocations, report)
 
@@ -301,24 +311,17 @@ class _Lowering:
             try:
                 parsed[name] = parse_schema(placed.schema, placed.namespace)
             except SchemaError as error:
-                wrong = placed.schema[error.offset :][: error.length]
-                self._diagnostics.append(
-                    Diagnostic(codes.BAD_SCHEMA, error.message, placed.span(key=True), label=f"`{wrong}`")
-                )
-        self._check_identifiers(parsed)
+                self._diagnostics.append(error.diagnostic(codes.BAD_SCHEMA, placed.source, placed.path, key=True))
+        functions = ((function, self._entry_span(function)) for function in self._functions())
+        self._diagnostics += collisions(functions, parsed, self._project.custom)
         for name, operator in sorted(parsed.items()):
             placed = self._project.custom[name]
             backward = self._backward(placed, operator, parsed)
             self._lower_one_custom(placed, operator, backward)
 
-    def _check_identifiers(self, parsed: Mapping[str, Operator]) -> None:
-        """Report custom operators whose C++ names, which files are named after, are taken; case does not count."""
-        taken = {function.name.lower(): f"aten::{function.operator}" for function in self._functions()}
-        for name, operator in sorted(parsed.items()):
-            other = taken.setdefault(operator.kernel_name.lower(), name)
-            if other != name:
-                message = f"`{name}` and `{other}` are both `{operator.kernel_name}` as a C++ name or as a file's"
-                self._report(self._project.custom[name], codes.RESERVED_NAME, (), message)
+    def _entry_span(self, function: Function) -> Span | None:
+        placed = self._claims.get(function.operator)
+        return placed.span(key=True) if placed is not None else None
 
     def _backward(
         self, placed: PlacedCustom, operator: Operator, parsed: Mapping[str, Operator]
@@ -330,11 +333,16 @@ class _Lowering:
         if backward is None:
             if f"{placed.namespace}::{wanted}" not in self._project.custom:
                 message = f"there is no custom operator `{placed.namespace}::{wanted}`"
-                self._report(placed, codes.BAD_BACKWARD, ("backward",), message)
+                known = [other.name for other in self._project.custom.values() if other.namespace == placed.namespace]
+                self._report(placed, codes.BAD_BACKWARD, ("backward",), message, (wanted, known))
             return None
-        return lower_backward(
-            operator, backward, lambda message: self._report(placed, codes.BAD_BACKWARD, ("backward",), message)
-        )
+        other = Note(self._project.custom[f"{placed.namespace}::{wanted}"].span(key=True), "this is its schema")
+
+        def report(message: str) -> None:
+            span = placed.span("backward")
+            self._diagnostics.append(Diagnostic(codes.BAD_BACKWARD, message, span, secondary=(other,)))
+
+        return lower_backward(operator, backward, report)
 
     def _lower_one_custom(self, placed: PlacedCustom, operator: Operator, backward: CustomBackward | None) -> None:
         entry = placed.entry
@@ -384,7 +392,8 @@ class _Lowering:
         for name in fields.like:
             if name not in tensors:
                 message = f"`{operator.name}` has no tensor argument `{name}`"
-                self._report(placed, codes.META_MISSING, ("like",), message)
+                path = ("like", fields.like.index(name))
+                self._report(placed, codes.META_MISSING, path, message, (name, tensors))
                 return None
         count = len(operator.returns)
         if fields.like and len(fields.like) not in (1, count):
@@ -425,23 +434,27 @@ class _Lowering:
             Registration(name, f"torch::CppFunction::makeFromBoxedFunctor({functor})", ("fallback/Unsupported.h",))
         )
 
-    def _report(self, placed: PlacedOperator | PlacedCustom, code: str, path: NodePath, message: str) -> None:
+    def _report(
+        self,
+        placed: PlacedOperator | PlacedCustom,
+        code: str,
+        path: NodePath,
+        message: str,
+        name: tuple[str, Collection[str]] | None = None,
+    ) -> None:
+        """Note a mistake; `name` is one that is not known, with those that are."""
         span = placed.span(*path) if path else placed.span(key=True)
-        self._diagnostics.append(Diagnostic(code, message, span))
+        label, edits = ("", ()) if name is None else (did_you_mean(*name), placed.replaced(path, sure_fix(*name)))
+        self._diagnostics.append(Diagnostic(code, message, span, label=label, edits=edits))
 
     def _report_expression(self, placed: PlacedOperator | PlacedCustom, error: ExpressionError) -> None:
-        span = _slice(placed, ("expr",), error.offset, error.length)
-        self._diagnostics.append(Diagnostic(codes.BAD_EXPRESSION, error.message, span, help=error.help))
+        self._diagnostics.append(error.diagnostic(codes.BAD_EXPRESSION, placed.source, (*placed.path, "expr")))
 
 
 def _custom_fields(placed: PlacedCustom) -> CustomFields:
     if not isinstance(placed.entry, CustomFields):
         raise TypeError(placed.entry)
     return placed.entry
-
-
-def _slice(placed: PlacedOperator | PlacedCustom, path: NodePath, offset: int, length: int) -> Span:
-    return placed.source.slice((*placed.path, *path), offset, offset + length)
 
 
 def _user_summary(operator: Operator) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -48,6 +49,7 @@ _USED_BY_TEMPLATES = frozenset(
         "is_one_of",
         "iterator",
         "joined",
+        "launch",
         "library_dtype",
         "make_iterator",
         "meta_like",
@@ -65,12 +67,28 @@ _USED_BY_TEMPLATES = frozenset(
         "writable_address_or_null",
     }
 )
+_MACROS = frozenset({"assert", "errno", "linux", "unix"})
+# What the generated functions call their own variables, after those of the operator.
+_DERIVED = re.compile(r"out[0-9]+|.*_(buffer|contiguous|given|scratch)")
+# The words of TorchScript, whose parser reads schemas.
+_WORDS = frozenset(
+    """
+    False None True and as assert break class continue def del elif else for global if import in is not or pass raise
+    return while with
+    """.split()  # noqa: SIM905
+)
+# Attributes of what `torch.ops.NAMESPACE` and `torch.ops.NAMESPACE.NAME` are, which hide an operator of that name.
+_HIDDEN_NAMES = frozenset({"_dir", "name"})
+_HIDDEN_OVERLOADS = frozenset(
+    {"_dir", "_has_torchbind_op_overload", "_op", "_overload_names", "_qualified_op_name", "_schemas"}
+    | {"default", "op", "op_overloads", "overloads"}
+)
 _ARGUMENT = re.compile(
     r"(?P<type>[A-Za-z]+)(?P<alias>\([a-z]!\))?(?P<suffix>(\[\])?\??) +(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"( *= *(?P<default>\S+))?"
 )
-_INTEGER = r"[-+]?[0-9]+"
-_FLOAT = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
+_INTEGER = r"-?[0-9]+"
+_FLOAT = r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
 # What a default value may be, by the argument's type. `None` is one of each optional type as well.
 _DEFAULTS: Mapping[str, re.Pattern[str]] = {
     "int": re.compile(_INTEGER),
@@ -78,8 +96,8 @@ _DEFAULTS: Mapping[str, re.Pattern[str]] = {
     "bool": re.compile("True|False"),
     "str": re.compile(r"'[A-Za-z0-9_ ./-]*'"),
     "Scalar": re.compile(f"{_FLOAT}|True|False"),
-    "int[]": re.compile(rf"\[\]|{_INTEGER}"),
-    "float[]": re.compile(rf"\[\]|{_FLOAT}"),
+    "int[]": re.compile(r"\[\]"),
+    "float[]": re.compile(r"\[\]"),
 }
 _RETURN = re.compile(r"Tensor(?P<alias>\([a-z]!\))?( +(?P<name>[A-Za-z_][A-Za-z0-9_]*))?")
 _SCHEMA = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\.(?P<overload>[A-Za-z_][A-Za-z0-9_]*))?\(", re.DOTALL)
@@ -103,6 +121,9 @@ def parse_schema(schema: str, namespace: str) -> Operator:
     arguments = _arguments(schema, head.end(), close)
     returns = _returns(schema, arrow + 2)
     base, overload = head.group("name"), head.group("overload") or ""
+    _check_name(base, head.start("name"))
+    if overload:
+        _check_overload(overload, head.start("overload"))
     mutable = any(argument.is_mutable for argument in arguments)
     name = f"{base}.{overload}" if overload else base
     identifier = f"{namespace}_{base}" + (f"_{overload}" if overload else "")
@@ -127,6 +148,31 @@ def parse_schema(schema: str, namespace: str) -> Operator:
     )
 
 
+def _check_word(name: str, offset: int) -> None:
+    if name in _WORDS:
+        raise SchemaError(f"`{name}` is a word of torch's schema language", offset, len(name))
+
+
+def _check_name(name: str, offset: int) -> None:
+    _check_word(name, offset)
+    if name in _HIDDEN_NAMES or name.startswith("__"):
+        raise SchemaError(f"an operator called `{name}` cannot be reached through `torch.ops`", offset, len(name))
+
+
+def _check_overload(name: str, offset: int) -> None:
+    _check_word(name, offset)
+    if name in _HIDDEN_OVERLOADS or name.startswith("__"):
+        raise SchemaError(f"an overload cannot be called `{name}`", offset, len(name))
+
+
+def _cpp_name(name: str) -> str:
+    """A C++ name for an argument that means nothing else where it is used. Two arguments never get the same."""
+    stem = name.rstrip("_")
+    taken = stem in CPP_KEYWORDS | _USED_BY_TEMPLATES | _MACROS or _DERIVED.fullmatch(stem)
+    # Types and macros have capitals.
+    return f"{name}_" if taken or name.startswith("__") or any(map(str.isupper, name)) else name
+
+
 def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
     arguments: list[Argument] = []
     keyword_only = False
@@ -139,20 +185,25 @@ def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
             raise SchemaError("write an argument as `Tensor x` or `float eps=1e-5`", offset, len(text))
         type_ = match.group("type") + match.group("suffix")
         if type_ not in _TYPES:
-            raise SchemaError(f"a custom operator cannot have an argument of type `{type_}`", offset, len(text))
+            message = f"a custom operator cannot have an argument of type `{type_}`"
+            raise SchemaError(message, offset, match.end("suffix"), wrong=type_, known=_TYPES)
         is_mutable = match.group("alias") is not None
         if is_mutable and type_ != "Tensor":
             raise SchemaError("only a `Tensor` can be written to", offset, len(text))
         default = match.group("default")
         if default is not None and not _is_default(type_, default):
-            raise SchemaError(f"`{default}` is not a default value for the type `{type_}`", offset, len(text))
+            message = f"`{default}` is not a default value for the type `{type_}`"
+            raise SchemaError(message, offset + match.start("default"), len(default))
+        if default is None and not keyword_only and arguments and arguments[-1].default is not None:
+            raise SchemaError("an argument without a default value follows one that has one", offset, len(text))
         name = match.group("name")
+        _check_word(name, offset + match.start("name"))
         if any(argument.name == name for argument in arguments):
-            raise SchemaError(f"two arguments are called `{name}`", offset, len(text))
+            raise SchemaError(f"two arguments are called `{name}`", offset + match.start("name"), len(name))
         arguments.append(
             Argument(
                 name=name,
-                cpp_name=f"{name}_" if name in CPP_KEYWORDS | _USED_BY_TEMPLATES else name,
+                cpp_name=_cpp_name(name),
                 type=type_,
                 cpp_type="at::Tensor &" if is_mutable else _TYPES[type_],
                 default=default,
@@ -169,8 +220,17 @@ def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
 def _is_default(type_: str, default: str) -> bool:
     if type_.endswith("?") and default == "None":
         return True
-    values = _DEFAULTS.get(type_.removesuffix("?"))
-    return values is not None and values.fullmatch(default) is not None
+    plain = type_.removesuffix("?")
+    values = _DEFAULTS.get(plain)
+    if values is None or not values.fullmatch(default):
+        return False
+    if plain == "int":
+        return -(2**63) <= int(default) < 2**63 if len(default) < 32 else False
+    if plain in ("float", "Scalar") and default not in ("True", "False"):
+        # torch reads what a double can hold, and neither more nor less.
+        value = float(default)
+        return math.isfinite(value) and (value != 0 or not re.search("[1-9]", re.split("[eE]", default)[0]))
+    return True
 
 
 def _returns(schema: str, start: int) -> tuple[Return, ...]:
@@ -187,6 +247,8 @@ def _returns(schema: str, start: int) -> tuple[Return, ...]:
         match = _RETURN.fullmatch(piece)
         if match is None:
             raise SchemaError("a custom operator returns `Tensor`, or `(Tensor, Tensor)`", offset, len(piece))
+        if match.group("name") is not None:
+            _check_word(match.group("name"), offset + match.start("name"))
         returns.append(Return(match.group("name"), "Tensor", match.group("alias") is not None))
     return tuple(returns)
 

@@ -9,6 +9,7 @@ from acmegen.facts.operators import Argument, Group, Operator
 from acmegen.plan.dialects.host import HostLambda, host_lambda
 from acmegen.plan.expression_nodes import TextIs
 from acmegen.plan.expressions import ArgumentKind, Expression, ExpressionArgument, ExpressionError, check_expression
+from acmegen.plan.ops_functions import inert
 from acmegen.plan.scalar_types import SCALAR_TYPES
 from acmegen.plan.shards import shards
 
@@ -70,7 +71,7 @@ class PointwiseKernel:
         computing_types: the C++ types that its loops are compiled for.
         dtype: C++ for the dtype that `iterator` asks it to compute in: the one to ask `NAME_supports` about.
         operands: C++ for the iterator's operand that belongs to each parameter of the loop.
-        text: the expression as written.
+        text: the expression as written, for a comment.
         loop: the lambda that the loop applies.
         torch_dtypes: torch's Python names of `dtypes`.
         inplace: the in-place overload that it serves too, or None.
@@ -231,7 +232,7 @@ def lower_expr(
         computing_types=tuple(dict.fromkeys(_COMPUTING_TYPES[dtype] for dtype in dtypes)),
         dtype=_dtype(expression),
         operands=tuple(places[name] for name in expression.tensors),
-        text=expression.text,
+        text=inert(expression.text),
         loop=host_lambda(expression, known, names, dtypes),
         torch_dtypes=tuple(dtypes),
         inplace=group.inplace if group is not None else None,

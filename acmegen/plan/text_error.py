@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from acmegen.diagnostics import Diagnostic, Edit, did_you_mean, sure_fix, text_at
+from acmegen.manifest.source import NodePath, Source
+
 
 class TextError(Exception):
     """A mistake that knows its place in the text.
@@ -11,11 +16,32 @@ class TextError(Exception):
         offset: where it starts, in characters of the text.
         length: how many characters it spans, at least 1.
         help: what to do about it, or None.
+        label: "did you mean `x`?", or empty.
+        wrong: the name that is not known; empty when the mistake is another one.
+        meant: the name that was no doubt meant, or None.
     """
 
-    def __init__(self, message: str, offset: int, length: int = 1, help: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        offset: int,
+        length: int = 1,
+        help: str | None = None,
+        *,
+        wrong: str = "",
+        known: Collection[str] = (),
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.offset = offset
         self.length = max(length, 1)
         self.help = help
+        self.label = did_you_mean(wrong, known)
+        self.wrong = wrong
+        self.meant = sure_fix(wrong, known)
+
+    def diagnostic(self, code: str, source: Source, path: NodePath, key: bool = False) -> Diagnostic:
+        """The diagnostic of a mistake in the text at `path` of a manifest, or in its key."""
+        span = source.slice(path, self.offset, self.offset + self.length, key=key)
+        edits = (Edit(span, self.meant),) if self.meant and text_at(source.text, span) == self.wrong else ()
+        return Diagnostic(code, self.message, span, label=self.label, help=self.help, edits=edits)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from packaging.specifiers import SpecifierSet
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, did_you_mean
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes, did_you_mean, sure_fix
 from acmegen.facts.tileops import TileOpsInstall, TileOpsOp
 from acmegen.manifest.load import TILEOPS, Project
+from acmegen.manifest.source import NodePath
 from acmegen.manifest.tileops import TileOpsEntry, TileOpsManifest
+from acmegen.plan.text_error import TextError
 from acmegen.plan.tileops import (
     TileOpsInput,
     TileOpsKernel,
@@ -34,12 +39,14 @@ def lower_tileops(project: Project, installed: TileOpsInstall | None) -> TileOps
     for key, entry in sorted(manifest.ops.items()):
         fact = installed.ops.get(key)
         if fact is None:
+            meant = sure_fix(key, installed.ops)
             diagnostics.append(
                 Diagnostic(
                     codes.TILEOPS_UNKNOWN_OP,
                     f"TileOPs {installed.version} has no op `{key}`",
                     project.span(TILEOPS, "ops", key, key=True),
                     label=did_you_mean(key, installed.ops),
+                    edits=project.renamed(TILEOPS, ("ops", key), meant) if meant else (),
                 )
             )
             continue
@@ -106,12 +113,15 @@ def _kernel(
     elif entry.kernel.reference:
         expression = reference
     known = frozenset(_names(fact))
-    places: list[tuple[str, Span | None]] = [(reference, project.span(TILEOPS, "ops", key, "reference"))]
-    if expression is not None and expression != reference:
-        places.append((expression, project.span(TILEOPS, "ops", key, "kernel", "expression")))
+    written: list[tuple[str, NodePath]] = []
+    if entry.reference is not None:
+        written.append((entry.reference, ("ops", key, "reference")))
+    if entry.kernel.expression is not None:
+        written.append((entry.kernel.expression, ("ops", key, "kernel", "expression")))
     before = len(diagnostics)
-    for text, span in places:
-        diagnostics.extend(_check_expression(key, text, known, span))
+    for text, path in written:
+        for error in _mistakes(key, text, known):
+            diagnostics.append(error.diagnostic(codes.TILEOPS_EXPRESSION, project.sources[TILEOPS], path))
     if len(diagnostics) > before:
         return None
     return TileOpsKernel(
@@ -125,21 +135,21 @@ def _kernel(
     )
 
 
-def _check_expression(key: str, text: str, known: frozenset[str], span: Span | None) -> list[Diagnostic]:
+def _mistakes(key: str, text: str, known: frozenset[str]) -> Iterator[TextError]:
+    """What is wrong with an expression of the op `key`: that it is not Python, or the names that mean nothing there."""
     try:
         names = unknown_names(text, known)
     except SyntaxError as error:
-        return [Diagnostic(codes.TILEOPS_EXPRESSION, f"`{key}`: the expression is not Python: {error.msg}", span)]
-    return [
-        Diagnostic(
-            codes.TILEOPS_EXPRESSION,
-            f"`{name}` is neither an input nor a param of `{key}`",
-            span,
-            label=did_you_mean(name, known),
-            notes=(f"it has {', '.join(f'`{value}`' for value in sorted(known))}; `torch` and `math` can be used too",),
-        )
-        for name in names
-    ]
+        yield TextError(f"the expression is not Python: {error.msg}", 0, len(text))
+        return
+    listed = ", ".join(f"`{value}`" for value in sorted(known))
+    for name in names:
+        # Neither an attribute nor the name of an argument, which look alike.
+        place = re.search(rf"(?<![.\w]){name}\b(?!\s*=[^=])", text)
+        start, length = (place.start(), len(name)) if place else (0, len(text))
+        message = f"`{name}` is neither an input nor a param of `{key}`"
+        help = f"it has {listed}; `torch` and `math` can be used too"
+        yield TextError(message, start, length, help, wrong=name, known=known)
 
 
 def _call_of_reference(fact: TileOpsOp) -> str | None:

@@ -53,9 +53,19 @@ def environment() -> jinja2.Environment:
         bytecode_cache=_CompiledTemplates(),
     )
     result.filters["python_text"] = _python_text
+    result.filters["toml"] = toml_string
     return result
 
 
 def _python_text(text: str) -> str:
     """`text` as a Python literal in double quotes, which black would turn single ones into."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def toml_string(text: str) -> str:
+    """A TOML string with the value `text`, whatever it holds; what cannot be seen is escaped."""
+    escaped = (
+        f"\\{character}" if character in '"\\' else character if character.isprintable() else f"\\U{ord(character):08X}"
+        for character in text
+    )
+    return f'"{"".join(escaped)}"'

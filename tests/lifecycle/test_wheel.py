@@ -45,4 +45,5 @@ def test_the_wheel_makes_the_same_project(installed: Path, new_project: Callable
 def test_the_wheel_knows_names_and_schemas(installed: Path, tmp_path: Path) -> None:
     assert "is taken" in run(installed, tmp_path, "new-backend", "cuda").stderr
     assert run(installed, tmp_path, "schema").returncode == 0
-    assert len(list((tmp_path / "manifests" / "schema").glob("*.json"))) == 4
+    assert "Wrong:" in run(installed, tmp_path, "explain", "ACME012").stdout
+    assert len(list((tmp_path / "manifests" / "schema").glob("*.json"))) == 5

@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 from acmegen.diagnostics import (
-    EXPLANATIONS,
+    CODES,
     Diagnostic,
     DiagnosticError,
+    Edit,
     Note,
     Severity,
     Span,
     codes,
     did_you_mean,
+    explanation,
     format_text,
+    format_texts,
     nearest,
 )
 
@@ -44,17 +47,24 @@ def test_every_code_has_one_name_and_one_explanation() -> None:
     named = constants()
     assert sorted(re.findall(r"^([A-Z_]+) = \"ACME", text, re.MULTILINE)) == sorted(named)
     assert len(set(named.values())) == len(named)
-    assert set(named.values()) == EXPLANATIONS.keys()
+    assert set(named.values()) == CODES
+    assert {f"{code}.md" for code in CODES} == {path.name for path in (PACKAGE / "diagnostics/explanations").iterdir()}
 
 
-@pytest.mark.parametrize("code", EXPLANATIONS)
-def test_explanations_are_a_title_and_a_paragraph(code: str) -> None:
-    explanation = EXPLANATIONS[code]
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_explanations_are_a_title_and_paragraphs(code: str) -> None:
+    explained = explanation(code)
     assert re.fullmatch(r"ACME\d{3}", code)
-    assert not explanation.title.endswith(".")
-    assert "\n" not in explanation.title + explanation.text
-    assert explanation.text.endswith(".")
-    assert len(explanation.text) > 60
+    assert not explained.title.endswith(".")
+    assert "\n" not in explained.title
+    assert all(paragraph.endswith((".", ":")) for paragraph in explained.text.split("\n\n"))
+    assert len(explained.text) > 60
+    assert bool(explained.wrong) == bool(explained.right)
+
+
+def test_there_is_no_explanation_of_what_is_no_code() -> None:
+    with pytest.raises(KeyError):
+        explanation("ACME999")
 
 
 def test_every_code_in_the_package_is_registered_and_every_registered_one_is_used() -> None:
@@ -66,9 +76,9 @@ def test_every_code_in_the_package_is_registered_and_every_registered_one_is_use
     literal = {code for text in texts for code in re.findall(r"\"(ACME\d{3})\"", text)}
     named = {name for text in texts for name in re.findall(r"\bcodes\.([A-Z_]+)\b", text)}
     named |= {name for text in texts for name in constants() if re.search(rf"\b{name}\b", text)}
-    assert literal <= EXPLANATIONS.keys()
+    assert literal <= CODES
     assert named <= constants().keys()
-    assert literal | {constants()[name] for name in named} == EXPLANATIONS.keys()
+    assert literal | {constants()[name] for name in named} == CODES
 
 
 # ---- order
@@ -146,6 +156,8 @@ def test_tabs_and_wide_characters_are_aligned() -> None:
     assert carets("\ta: b\n", 5, 6) == ("     a: b", "        ^")
     assert carets("日本: x y\n", 5, 6) == (" 日本: x y", "       ^")
     assert carets("a: 日本\n", 4, 6) == (" a: 日本", "    ^^^^")
+    assert carets("a: 🚀 b\n", 6, 7) == (" a: 🚀 b", "       ^")
+    assert carets("❤\ufe0f: x\n", 5, 6) == (" ❤\ufe0f: x", "     ^")
     assert carets("e\u0301: x\n", 5, 6) == (" e\u0301: x", "    ^")
 
 
@@ -154,9 +166,32 @@ def test_the_end_of_a_line_gets_a_caret() -> None:
     assert carets("\n", 1, 2) == ("", " ^")
 
 
-def test_a_span_of_several_lines_marks_the_first() -> None:
-    shown = show(Diagnostic(codes.WRONG_TYPE, "m", span(1, 4, 3, end_line=2)), "a: [1,\n 2]\n").splitlines()
-    assert shown[4] == "   |    ^^^"
+def test_a_span_of_several_lines_is_bracketed() -> None:
+    diagnostic = Diagnostic(codes.WRONG_TYPE, "m", span(1, 4, 4, end_line=2), label="here")
+    assert show(diagnostic, "a: [1,\n 2]\n").splitlines()[3:6] == [" 1 | / a: [1,", " 2 | |  2]", "   | |___^ here"]
+
+
+def test_a_span_of_many_lines_is_cut_in_the_middle() -> None:
+    text = "".join(f"line{number}:\n" for number in range(1, 21))
+    shown = show(Diagnostic(codes.WRONG_TYPE, "m", span(3, 1, 7, end_line=20)), text).splitlines()
+    assert shown[3:9] == [
+        "  3 | / line3:",
+        "  4 | | line4:",
+        "  5 | | line5:",
+        "    | | …",
+        " 20 | | line20:",
+        "    | |______^",
+    ]
+
+
+def test_a_span_beyond_the_end_of_a_file_has_no_lines() -> None:
+    shown = show(Diagnostic(codes.WRONG_TYPE, "m", span(9, 1, 2), label="here"), "a\n").splitlines()
+    assert shown[1:3] == ["  --> manifests/acme/ops/pointwise.yaml:9:1", "   = note: here"]
+
+
+def test_a_whole_file_has_no_line_number() -> None:
+    shown = show(Diagnostic(codes.UNKNOWN_FILE, "m", Span.of_file(PATH), help="h"), "a\n").splitlines()
+    assert shown == ["error[ACME027]: m", "  --> manifests/acme/ops/pointwise.yaml", "   = help: h"]
 
 
 def test_windows_line_ends_and_byte_order_marks_are_not_shown() -> None:
@@ -182,6 +217,21 @@ def test_colours_on_demand_only_add_escape_sequences() -> None:
     assert "\x1b" not in plain
     assert "\x1b[1;31merror[ACME011]" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_several_are_counted_and_those_with_a_sure_fix() -> None:
+    edits = (Edit(span(1, 1, 2), "b"),)
+    plain, fixable = Diagnostic(codes.WRONG_TYPE, "m"), Diagnostic(codes.WRONG_TYPE, "m", edits=edits)
+    warning = Diagnostic(codes.WRONG_TYPE, "m", severity=Severity.WARNING)
+
+    def last(*diagnostics: Diagnostic) -> str:
+        return format_texts(diagnostics).split("\n\n")[-1]
+
+    assert last(plain) == "error[ACME011]: m\n   = help: `acmegen explain ACME011`"
+    assert last(plain, plain, warning) == "2 errors, 1 warning"
+    assert last(fixable) == "1 error, which `acmegen check --fix` can put right"
+    assert last(fixable, fixable) == "2 errors, all of which `acmegen check --fix` can put right"
+    assert last(plain, fixable) == "2 errors, 1 of which `acmegen check --fix` can put right"
 
 
 # ---- suggestions

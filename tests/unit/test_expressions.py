@@ -195,8 +195,8 @@ class TestErrors:
         assert f"longer than {MAX_LENGTH} characters" in error("self + " * 1000 + "self").message
 
     def test_suggestions(self) -> None:
-        assert error("self + othr").help == "did you mean `other`?"
-        assert error("sqr(self)").help == "did you mean `sqrt`?"
+        assert error("self + othr").label == "did you mean `other`?"
+        assert error("sqr(self)").label == "did you mean `sqrt`?"
         assert error("self + sqrt").help == "`sqrt` is a function: write `sqrt(…)`"
 
 

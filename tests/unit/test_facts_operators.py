@@ -44,7 +44,7 @@ def types(arguments: tuple[Argument, ...]) -> str:
     return ", ".join(argument.cpp_type for argument in arguments)
 
 
-def test_every_signature_is_the_header_s(install: TorchInstall, operators: Operators, tmp_path: Path) -> None:
+def test_a15_a16_every_signature_is_the_header_s(install: TorchInstall, operators: Operators, tmp_path: Path) -> None:
     """Each operator's function type, outside of torch's namespaces, equals that of its class in `at::_ops`."""
     lines = ["#include <ATen/core/Tensor.h>", "#include <type_traits>"]
     lines += sorted({f"#include <{operators[name].ops_header}>" for name in operators})
@@ -79,7 +79,7 @@ def test_every_meta_class_is_the_header_s(install: TorchInstall, operators: Oper
     assert compile_errors(source, install) == ""
 
 
-def test_a_wrong_signature_is_noticed(install: TorchInstall, operators: Operators, tmp_path: Path) -> None:
+def test_a16_a_wrong_signature_is_noticed(install: TorchInstall, operators: Operators, tmp_path: Path) -> None:
     source = tmp_path / "wrong.cpp"
     source.write_text(
         "#include <ATen/core/Tensor.h>\n#include <ATen/ops/mul_ops.h>\n#include <type_traits>\n"

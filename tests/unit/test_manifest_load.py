@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acmegen.data import data_folder
-from acmegen.diagnostics import Diagnostic, codes
+from acmegen.diagnostics import Diagnostic, Span, codes
 from acmegen.manifest import presets
 from acmegen.manifest.load import Project, load_project
 from acmegen.manifest.ops import ReferenceEntry, UserEntry
@@ -18,6 +19,7 @@ from acmegen.render.starter import starter_manifests
 from tests.unit.manifests import BACKEND, covered, diagnostics_of, write_manifests
 
 SIMULATOR = (data_folder("manifests") / "presets" / "simulator.yaml").read_text(encoding="utf-8")
+OPS = "manifest: ops/v1\nops: {relu: user}\n"
 FLAGSHIP = Path(__file__).parents[2] / "manifests" / "acme"
 
 
@@ -129,6 +131,14 @@ def test_presets_that_include_one_another_end(tmp_path: Path, own_presets: Path)
     assert list(load(tmp_path, ops__x="manifest: ops/v1\ninclude: [one]\n").operators) == ["a", "b"]
 
 
+def test_a_mistake_in_a_preset_shows_what_includes_it(tmp_path: Path, own_presets: Path) -> None:
+    (own_presets / "core.yaml").write_text("manifest: ops/v1\nops: {a: usr}\n")
+    (own_presets / "more.yaml").write_text("manifest: ops/v1\ninclude: [core]\n")
+    text = "manifest: ops/v1\ninclude: [more]\n"
+    (found,) = errors(tmp_path, ops__x=text)
+    assert [(note.message, covered(note.span, text)) for note in found.secondary] == [("included here", "more")]
+
+
 def test_a_preset_that_is_wrong_is_reported_in_its_file(tmp_path: Path, own_presets: Path) -> None:
     (own_presets / "core.yaml").write_text("manifest: ops/v1\nops: {a: usr}\n")
     (found,) = errors(tmp_path, ops__x="manifest: ops/v1\ninclude: [core]\n")
@@ -139,7 +149,7 @@ def test_a_preset_that_is_wrong_is_reported_in_its_file(tmp_path: Path, own_pres
 # ---- rules across files
 
 
-def test_two_files_that_claim_one_operator_show_both_places(tmp_path: Path) -> None:
+def test_a17_two_files_that_claim_one_operator_show_both_places(tmp_path: Path) -> None:
     (found,) = errors(
         tmp_path, ops__a="manifest: ops/v1\nops: {relu: user}\n", ops__b="manifest: ops/v1\nops:\n  relu: reference\n"
     )
@@ -192,7 +202,7 @@ def test_a_missing_folder(tmp_path: Path) -> None:
 def test_a_folder_without_backend(tmp_path: Path) -> None:
     (found,) = diagnostics_of(lambda: load_project(tmp_path))
     assert found.code == codes.FILE_UNREADABLE
-    assert "backend.yaml" in found.message
+    assert found.span == Span.of_file(tmp_path / "backend.yaml")
 
 
 def test_g8_files_that_would_be_ignored_are_reported(tmp_path: Path) -> None:
@@ -201,6 +211,75 @@ def test_g8_files_that_would_be_ignored_are_reported(tmp_path: Path) -> None:
     found = errors(tmp_path, alocator="manifest: allocator/v1\n")
     assert [diagnostic.code for diagnostic in found] == [codes.UNKNOWN_FILE] * 2
     assert [diagnostic.help for diagnostic in found] == ["did you mean `allocator.yaml`?", "name it .yaml"]
+
+
+def test_g8_yaml_that_is_not_read_is_reported_wherever_it_is(tmp_path: Path) -> None:
+    write_manifests(tmp_path, ops__more__a="manifest: ops/v1\n")
+    for name in ("Backend.yaml", "ops/X.YAML", "notes.yml"):
+        (tmp_path / name).write_text("manifest: ops/v1\n")
+    for name in (".hidden.yaml", "ops/.#a.yaml", "README.md", "ops/notes.txt"):
+        (tmp_path / name).write_text("no manifest")
+    found = diagnostics_of(lambda: load_project(tmp_path))
+    shown = [(one.span.path.relative_to(tmp_path).as_posix(), one.help) for one in found if one.span is not None]
+    assert shown == [
+        ("Backend.yaml", "did you mean `backend.yaml`?"),
+        ("notes.yml", "operators belong in ops/*.yaml"),
+        ("ops/X.YAML", "name it .yaml"),
+        ("ops/more/a.yaml", "move it to ops/"),
+    ]
+    assert {one.code for one in found} == {codes.UNKNOWN_FILE}
+
+
+def test_g14_links_that_lead_out_of_the_folder_are_refused(tmp_path: Path) -> None:
+    folder, outside = write_manifests(tmp_path / "manifests"), write_manifests(tmp_path / "outside", ops__x=OPS)
+    (folder / "allocator.yaml").symlink_to(outside / "backend.yaml")
+    (folder / "ops").mkdir()
+    (folder / "ops" / "x.yaml").symlink_to("../../outside/ops/x.yaml")
+    (folder / "ops" / "inside.yaml").write_text(OPS)
+    (folder / "ops" / "again.yaml").symlink_to("inside.yaml")
+    found = diagnostics_of(lambda: load_project(folder))
+    assert [(one.code, one.span) for one in found if "link" in one.message] == [
+        (codes.BAD_PATH, Span.of_file(folder / "allocator.yaml")),
+        (codes.BAD_PATH, Span.of_file(folder / "ops" / "x.yaml")),
+    ]
+    # Links within it are files like others.
+    assert [one.code for one in found if "link" not in one.message] == [codes.DUPLICATE_OPERATOR]
+
+
+def test_g14_a_backend_or_a_folder_of_operators_that_is_elsewhere_is_refused(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "manifests", write_manifests(tmp_path / "outside", ops__x=OPS)
+    folder.mkdir()
+    (folder / "backend.yaml").symlink_to(outside / "backend.yaml")
+    (folder / "ops").symlink_to(outside / "ops")
+    found = diagnostics_of(lambda: load_project(folder))
+    assert [(one.code, one.span) for one in found] == [
+        (codes.BAD_PATH, Span.of_file(folder / "backend.yaml")),
+        (codes.BAD_PATH, Span.of_file(folder / "ops")),
+    ]
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    write_manifests(tmp_path / "real", ops__x=OPS)
+    (tmp_path / "link").symlink_to("real")
+    assert list(load_project(tmp_path / "link").operators) == ["relu"]
+
+
+@pytest.mark.parametrize("name", ["allocator.yaml", "tileops.yaml", "ops/x.yaml"])
+def test_what_cannot_be_read_is_never_taken_for_absent(tmp_path: Path, name: str) -> None:
+    write_manifests(tmp_path)
+    (tmp_path / "ops").mkdir()
+    for make in (lambda path: path.symlink_to(path.name), lambda path: path.symlink_to("nowhere"), os.mkfifo):
+        make(tmp_path / name)
+        (found,) = diagnostics_of(lambda: load_project(tmp_path))
+        assert (found.code, found.span) == (codes.FILE_UNREADABLE, Span.of_file(tmp_path / name))
+        (tmp_path / name).unlink()
+
+
+def test_operators_that_are_no_folder_are_reported(tmp_path: Path) -> None:
+    write_manifests(tmp_path)
+    (tmp_path / "ops").write_text(OPS)
+    (found,) = diagnostics_of(lambda: load_project(tmp_path))
+    assert (found.code, found.span) == (codes.FILE_UNREADABLE, Span.of_file(tmp_path / "ops"))
 
 
 def test_a_file_that_is_a_folder_or_a_loop_of_links_is_reported(tmp_path: Path) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import time
 from pathlib import Path
 
 import pytest
 import yaml
 
-from acmegen.diagnostics import Diagnostic, codes
+from acmegen.diagnostics import Diagnostic, Span, codes
 from acmegen.manifest import source as source_module
-from acmegen.manifest.source import Source, load_source, parse_source, resolve_scalar
+from acmegen.manifest.source import MAX_BYTES, MAX_MISTAKES, Source, load_source, parse_source, resolve_scalar
 from tests.unit.manifests import covered, diagnostics_of
 
 PATH = Path("some/manifest.yaml")
@@ -35,7 +36,7 @@ def error(text: str | bytes) -> Diagnostic:
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both parsers: the C one, and the one that is there when PyYAML was built without libyaml."""
     if request.param == "python":
-        loader = type("_Loader", (yaml.SafeLoader,), {"resolve": source_module._Loader.resolve})
+        loader = type("_Loader", (yaml.SafeLoader,), {"resolve": source_module._Loader.resolve, "nodes": 0})
         monkeypatch.setattr(source_module, "_Loader", loader)
 
 
@@ -196,7 +197,7 @@ def test_what_is_not_text_is_refused_at_its_place(data: bytes, line: int, column
 
 def test_a_tab_that_indents_is_named(parser: None) -> None:
     found = error("a:\n\tb: 1\n")
-    assert (found.code, found.message) == (codes.YAML_SYNTAX, "a tab cannot indent YAML; use spaces")
+    assert (found.code, found.message) == (codes.YAML_SYNTAX, "a tab cannot indent YAML")
 
 
 @pytest.mark.parametrize("text", ["a: [1", "a: b: c", "a: 'x\n", "*foo", "%", "a: 1\n b: 2\n", "{", 'a: "\\q"'])
@@ -216,6 +217,107 @@ def test_a_number_that_is_too_long_is_refused() -> None:
     assert error("a: " + "9" * 10_000).code == codes.WRONG_VALUE
 
 
+@pytest.mark.parametrize("number", ["9" * 500, "-" + "9" * 500, "0x" + "f" * 1_000_000, "0o" + "7" * 500])
+def test_numbers_that_no_field_takes_are_refused(number: str) -> None:
+    found = error(f"a: {number}\n")
+    assert (found.code, found.message) == (codes.WRONG_VALUE, "the number is too long")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "[",
+            "{",
+            "- ",
+            "? ",
+            "- - - \n",
+            "a: 1\n",
+            "- a\n",
+            "? a\n",
+            "[],",
+            "&a ",
+            "!x ",
+            "'",
+            '"',
+            "|",
+            "\n",
+            "--- \n",
+        ),
+        *("*a ", "- &a b\n- *a\n", "[a,", "{a: ", "key: [", '"\\x41"', '"a\\\n', "> \n", ": ", "#"),
+    ],
+)
+def test_a_file_of_4_mb_of_anything_gets_a_message_soon(unit: str) -> None:
+    text = unit * (MAX_BYTES // len(unit.encode()))
+    start = time.process_time()
+    found = errors(text)
+    assert time.process_time() - start < 2  # half a second
+    assert 1 <= len(found) <= MAX_MISTAKES + 1
+    assert all(diagnostic.span is not None for diagnostic in found)
+
+
+def test_values_are_counted_while_the_file_is_read(parser: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_module, "MAX_VALUES", 50)
+    assert parse("a: [" + "1, " * 46 + "1]").data["a"] == (1,) * 47
+    found = error("a: [" + "1, " * 60 + "1]")
+    assert (found.code, found.message) == (codes.YAML_LIMIT, "more than 50 values")
+
+
+def test_mistakes_beyond_a_hundred_are_counted_and_not_shown() -> None:
+    found = errors("a: 1\n" * 200)
+    assert len(found) == MAX_MISTAKES + 1
+    assert found[-1].message == "more than 100 mistakes; the rest is not shown"
+
+
+def test_deep_nesting_without_the_c_parser_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = type("_Loader", (yaml.SafeLoader,), {"resolve": source_module._Loader.resolve, "nodes": 0})
+    monkeypatch.setattr(source_module, "_Loader", loader)
+    assert error("- " * 5_000).code == codes.YAML_LIMIT
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_other_encodings_are_named_where_they_name_themselves(encoding: str) -> None:
+    found = error("a: 1\n".encode(encoding))
+    assert found.code == codes.NOT_TEXT
+    if encoding in ("utf-16", "utf-32"):
+        assert found.message == f"the file is {encoding.upper()}; manifests are UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("%YAML 1.2\n---\na: no\n", {"a": "no"}),
+        ("%TAG ! tag:x,2000:\n---\na: 1\n", {"a": 1}),
+        ("---\na: 1\n...\n", {"a": 1}),
+        ("a: 1\rb: 2\r", {"a": 1, "b": 2}),
+        ("a: 'c\td'\n", {"a": "c\td"}),
+        ("a: 'x\n\n  y'\n", {"a": "x\ny"}),
+        ("'a b': 1\n? c\n: 2\n", {"a b": 1, "c": 2}),
+        ("a: \U0001f600\n", {"a": "\U0001f600"}),
+        ('a: "\\U0001F600 \\x00"\n', {"a": "\U0001f600 \x00"}),
+    ],
+)
+def test_yaml_that_is_unusual_and_fine(text: str, data: dict[str, object], parser: None) -> None:
+    assert parse(text).data == data
+
+
+@pytest.mark.parametrize("text", ["%YAML 2.0\n---\na: 1\n", "%YAML 1.2\na: 1\n", "a: 1\n... x\n", "a: @x", "a: `x`"])
+def test_directives_and_markers_that_are_wrong(text: str, parser: None) -> None:
+    assert error(text).code == codes.YAML_SYNTAX
+
+
+def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "loop", tmp_path / "dangling", Path("/dev/zero")):
+        start = time.perf_counter()
+        (found,) = diagnostics_of(lambda path=path: load_source(path))  # type: ignore[misc]
+        assert time.perf_counter() - start < 1
+        assert found.code == codes.FILE_UNREADABLE
+        assert found.span is not None and found.span.path == path
+
+
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "big.yaml"
     path.write_bytes(b"# " + b"x" * (10 * 1024 * 1024))
@@ -228,7 +330,7 @@ def test_a_missing_file_and_a_folder_are_refused(name: str, tmp_path: Path) -> N
     path = tmp_path / name
     (found,) = diagnostics_of(lambda: load_source(path))
     assert found.code == codes.FILE_UNREADABLE
-    assert path.as_posix() in found.message
+    assert found.span == Span.of_file(path)
 
 
 SPANS = """\
@@ -276,13 +378,70 @@ def test_a_path_to_nothing_is_a_key_error() -> None:
             parse(SPANS).span(path)
 
 
-def test_slices_point_into_text() -> None:
-    text = "a: x + y\nb: 'x + y'\nc: \"x\\t+ y\"\nd: |\n  x + y\n"
+STYLES = r"""
+plain: x + bad
+folded plain: x +
+  bad
+  + y
+single: 'x + ''it'' + bad'
+double: "x\t+ \x62ad \u0062ad \"q\" bad"
+joined: "x \
+  + bad"
+anchored: &a !!str "x + bad"
+literal: |
+  x
+    + bad
+folded: >-
+  x
+  + bad
+
+  + y
+indented: |2
+    x + bad
+chomped: >+
+  x + bad
+
+wide: "日本 + bad"
+last: bad
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("plain", "folded plain", "single", "joined", "anchored", "literal", "folded", "indented", "chomped"),
+        *("wide", "last"),
+    ],
+)
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_slices_point_into_text_in_every_style(name: str, ends: str, parser: None) -> None:
+    text = STYLES.replace("\n", ends)
     loaded = parse(text)
-    assert covered(loaded.slice(("a",), 4, 5), text) == "y"
-    assert covered(loaded.slice(("b",), 2, 3), text) == "+"
-    assert loaded.slice(("c",), 2, 3) == loaded.span(("c",))
-    assert loaded.slice(("d",), 2, 3) == loaded.span(("d",))
+    value = loaded.data[name]
+    start = value.rindex("bad") if name == "single" else value.index("bad")
+    span = loaded.slice((name,), start, start + 3)
+    assert covered(span, text) == "bad"
+    key = loaded.slice((name,), 0, 3, key=True)
+    assert covered(key, text) == name[:3]
+
+
+def test_slices_of_escapes_cover_the_escape(parser: None) -> None:
+    loaded = parse(STYLES)
+    value = loaded.data["double"]
+    assert value == 'x\t+ bad bad "q" bad'
+    shown = [covered(loaded.slice(("double",), at, at + 1), STYLES) for at in range(len(value))]
+    # Each starts at the character or at its escape.
+    assert [text[0] for text in shown] == list("x\\+ \\ad \\ad \\q\\ bad")
+
+
+def test_a_slice_over_several_lines_ends_where_its_text_ends() -> None:
+    loaded = parse(STYLES)
+    value = loaded.data["folded"]
+    span = loaded.slice(("folded",), 0, len(value))
+    lines = STYLES.split("\n")
+    assert (lines[span.line - 1][span.column - 1], lines[span.end_line - 1][: span.end_column - 1]) == ("x", "  + y")
+    assert loaded.slice(("plain",), 99, 120).end_column == len("plain: x + bad") + 1
+    assert parse("a: ''").slice(("a",), 0, 1) == parse("a: ''").span(("a",))
 
 
 def test_the_digest_is_of_the_bytes() -> None:

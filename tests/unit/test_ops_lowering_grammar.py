@@ -137,7 +137,7 @@ def test_sizes_and_dtypes() -> None:
 def test_mistakes(text: str, offset: int, length: int, words: str) -> None:
     with pytest.raises(ExpressionError) as raised:
         compile_argument(text, SCOPE)
-    assert words in raised.value.message
+    assert words in f"{raised.value.message}; {raised.value.label}; {raised.value.help}"
     if len(text) < 100:
         assert (raised.value.offset, raised.value.length) == (offset, length)
 

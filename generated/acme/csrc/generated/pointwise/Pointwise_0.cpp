@@ -130,11 +130,11 @@ constexpr DtypeSet gelu_backward_dtypes{Double, Float, Half, BFloat16};
 
 bool gelu_backward_supports(c10::ScalarType dtype) { return gelu_backward_dtypes.contains(dtype); }
 
-// gelu_backward: grad_output * (   0.5 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self * self *
-// self)))   + 0.5 * self * (1 - tanh(sqrt(2 / pi) * (self + 0.044715 * self * self * self)))     *
-// (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self * self * self)))     * sqrt(2 / pi) * (1 + 3 *
-// 0.044715 * self * self) ) if approximate == "tanh" else grad_output * (0.5 * (1 + erf(self *
-// sqrt(0.5))) + self * exp(-0.5 * self * self) / sqrt(2 * pi))
+// gelu_backward: grad_output * ( 0.5 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self * self *
+// self))) + 0.5 * self * (1 - tanh(sqrt(2 / pi) * (self + 0.044715 * self * self * self))) * (1 +
+// tanh(sqrt(2 / pi) * (self + 0.044715 * self * self * self))) * sqrt(2 / pi) * (1 + 3 * 0.044715 *
+// self * self) ) if approximate == "tanh" else grad_output * (0.5 * (1 + erf(self * sqrt(0.5))) +
+// self * exp(-0.5 * self * self) / sqrt(2 * pi))
 void gelu_backward(at::TensorIteratorBase& iterator, c10::string_view approximate) {
   launch<double, float>(
       "gelu_backward", gelu_backward_dtypes, iterator, iterator.common_dtype(), {1, 2},

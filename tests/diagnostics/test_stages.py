@@ -1,0 +1,90 @@
+"""What is wrong in one place hides nothing elsewhere, and makes nothing else look wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acmegen.diagnostics import DiagnosticError, codes
+from acmegen.manifest.allocator import AllocatorManifest
+from acmegen.manifest.backend import BackendManifest
+from acmegen.manifest.model import Model
+from acmegen.manifest.ops import OpsManifest
+from acmegen.manifest.salvage import salvage
+from acmegen.pipeline import resolve
+from tests.diagnostics.corpus import stage
+
+UNKNOWN = "# ops/ops.yaml\nmanifest: ops/v1\nops:\n  no_such_operator: reference\n"
+
+
+def found(folder: Path, manifests: str) -> list[str]:
+    stage(manifests, folder)
+    with pytest.raises(DiagnosticError) as raised:
+        resolve(folder)
+    return [diagnostic.code for diagnostic in raised.value.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ("# allocator.yaml\nmanifest: allocator/v1\ndevice: {kind: best}\n", codes.WRONG_VALUE),
+        ("# allocator.yaml\nmanifest: [\n", codes.YAML_SYNTAX),
+        ("# backend.yaml\nmanifest: backend/v1\nname: nova\nlicense: none of them\n", codes.BAD_LICENSE),
+        ("# backend.yaml\nmanifest: backend/v1\nname: nova\nstreems: {}\n", codes.UNKNOWN_FIELD),
+        ("# ops/a.yaml\nmanifest: ops/v1\nops:\n  abs: {expr: 1}\n", codes.WRONG_TYPE),
+        ("# ops/a.yaml\n- 1\n", codes.NOT_ONE_MAPPING),
+        ("# ops/a.yaml\nmanifest: ops/v1\ninclude: [corr]\n", codes.UNKNOWN_PRESET),
+        ("# tileops.yaml\nmanifest: tileops/v1\nrequires: new\n", codes.BAD_VERSION_RANGE),
+        ("# other.yaml\n{}\n", codes.UNKNOWN_FILE),
+    ],
+)
+def test_a_wrong_manifest_does_not_hide_an_unknown_operator(tmp_path: Path, wrong: str, code: str) -> None:
+    assert sorted(found(tmp_path, wrong + UNKNOWN)) == sorted([code, codes.UNKNOWN_OPERATOR])
+
+
+def test_without_a_driver_or_a_name_the_rest_is_not_guessed(tmp_path: Path) -> None:
+    driver = "# backend.yaml\nmanifest: backend/v1\nname: nova\ndriver: simulater\n"
+    assert codes.UNKNOWN_OPERATOR not in found(tmp_path / "driver", driver + UNKNOWN)
+    name = "# backend.yaml\nmanifest: backend/v1\nname: cuda\n"
+    assert found(tmp_path / "name", name + UNKNOWN) == [codes.RESERVED_NAME]
+
+
+def test_an_entry_that_is_left_out_is_not_missed_by_another(tmp_path: Path) -> None:
+    text = """# ops/ops.yaml
+manifest: ops/v1
+custom:
+  "twice(Tensor x) -> Tensor": {user: {}, like: x, backward: twice_backward}
+  "twice_backward(Tensor grad) -> Tensor": {user: {}, lik: grad}
+"""
+    assert found(tmp_path, text) == [codes.UNKNOWN_FIELD]
+
+
+def test_torch_that_is_missing_and_manifests_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acmegen.facts.torch_install._spec_root", lambda: None)
+    wrong = "# allocator.yaml\nmanifest: allocator/v1\ndevice: {kind: best}\n"
+    assert sorted(found(tmp_path, wrong)) == sorted([codes.WRONG_VALUE, codes.TORCH_MISSING])
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "rest"),
+    [
+        (OpsManifest, {"manifest": "ops/v1", "ops": {"a": "user", "b": 1}}, {"ops": {"a": {"user": {}}}}),
+        (OpsManifest, {"manifest": "ops/v1", "ops": {"a b": "user", "b": "user"}}, {"ops": {"b": {"user": {}}}}),
+        (OpsManifest, {"manifest": "ops/v1", "ops": 7, "include": ("core",)}, {"include": ["core"]}),
+        (OpsManifest, {"manifest": "ops/v2"}, None),
+        (OpsManifest, {"ops": {}}, None),
+        (AllocatorManifest, {"manifest": "allocator/v1", "device": {"kind": 1}, "x": 1}, {}),
+        (BackendManifest, {"manifest": "backend/v1", "name": "nova", "x": 1}, {"name": "nova"}),
+        (BackendManifest, {"manifest": "backend/v1", "name": "nova", "driver": 1}, None),
+        (BackendManifest, {"manifest": "backend/v1"}, None),
+    ],
+)
+def test_what_is_left_of_a_manifest(model: type[Model], data: dict[str, Any], rest: dict[str, Any] | None) -> None:
+    left = salvage(model, data)
+    assert (left is None) == (rest is None)
+    if left is not None and rest is not None:
+        shown = left.model_dump(exclude_unset=True, exclude={"manifest"}, mode="json")
+        assert {name for name in shown if shown[name]} == rest.keys()
+        assert all(shown[name].keys() == rest[name].keys() for name in rest if isinstance(rest[name], dict))
