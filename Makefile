@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 NAME ?= acme
 
-.PHONY: demo test test-nova stress benchmark lint setup generated clean
+.PHONY: demo test test-nova proofs stress benchmark lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -35,6 +35,10 @@ test: setup
 # A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
 test-nova: setup
 	$(BIN)/python -m pytest tests/backend --backend nova
+
+# What the tests of the life cycle do in a few rounds, in hundreds: runs that are killed, random use. Half an hour.
+proofs: setup
+	$(BIN)/python -m pytest -m slow tests/lifecycle
 
 # The allocators under random use, with each sanitizer: about half an hour.
 stress: setup

@@ -1,7 +1,8 @@
 """The registry of codes: what each means, in a paragraph that stands on its own.
 
 001-099 manifests, 100-199 operators and kernels, 200-299 torch and other installed packages, 300-399 TileOPs,
-400-499 the output folder. A code keeps its meaning for ever; a code that is no longer used is not given away again.
+400-499 the output folder, which `output_explanations.py` explains. A code keeps its meaning for ever; a code that is no
+longer used is not given away again.
 """
 
 from __future__ import annotations
@@ -59,9 +60,39 @@ TILEOPS_UNKNOWN_OP = "ACME303"
 TILEOPS_NO_REFERENCE = "ACME304"
 TILEOPS_EXPRESSION = "ACME305"
 LOCK_UNREADABLE = "ACME400"
+FILE_EDITED = "ACME401"
+FILE_IN_THE_WAY = "ACME402"
+PRISTINE_LOST = "ACME403"
+NOT_GENERATED = "ACME404"
+TORCH_CHANGED = "ACME410"
+TILEOPS_CHANGED = "ACME411"
+OPERATORS_GONE = "ACME412"
+OPERATORS_CHANGED = "ACME413"
+METHODS_CHANGED = "ACME414"
+TILEOPS_OPS_CHANGED = "ACME415"
+OLDER_ACMEGEN = "ACME416"
+MERGE_CONFLICTS = "ACME417"
+UNMERGEABLE = "ACME418"
+NOT_WRITTEN = "ACME420"
+CHANGED_MEANWHILE = "ACME421"
+READ_ONLY_FILE = "ACME422"
+PROJECT_HELD = "ACME423"
+JOURNAL_UNREADABLE = "ACME424"
+JOURNAL_LEFT = "ACME425"
+RUN_FOLDER_BLOCKED = "ACME426"
+RUN_INTERRUPTED = "ACME427"
+NOT_UP_TO_DATE = "ACME430"
+EXPORT_EDITED = "ACME431"
+EXPORT_NAME_TAKEN = "ACME432"
+LICENSE_TEXT_MISSING = "ACME433"
+LINK_NOT_VENDORED = "ACME434"
+PROVENANCE_UNREADABLE = "ACME435"
 
-CANNOT_RUN = frozenset({TORCH_MISSING, TORCH_INCOMPLETE, TILEOPS_UNREADABLE, TILEOPS_MISSING})
-"""The codes that say nothing about a project: something that acmegen needs is not installed."""
+CANNOT_RUN = frozenset(
+    {TORCH_MISSING, TORCH_INCOMPLETE, TILEOPS_UNREADABLE, TILEOPS_MISSING, OLDER_ACMEGEN}
+    | {NOT_WRITTEN, PROJECT_HELD, JOURNAL_LEFT}
+)
+"""The codes that say nothing about a project: something that acmegen needs is not installed, or it cannot write now."""
 
 
 @dataclass(frozen=True)

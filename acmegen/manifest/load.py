@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -132,20 +132,25 @@ class Project:
         return source.span()
 
 
-def load_project(folder: Path) -> Project:
-    """Load all manifests of `folder`.
+Edit = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""What changes the data of a manifest, given its path below the manifests' folder, before they are checked."""
+
+
+def load_project(folder: Path, edit: Edit | None = None) -> Project:
+    """Load all manifests of `folder`; with `edit`, their data (not those of presets) go through it first.
 
     Raises:
         DiagnosticError: everything that is wrong in any of them, sorted by place.
     """
-    return _Loading(folder).project()
+    return _Loading(folder, edit).project()
 
 
 class _Loading:
     """One run of `load_project`: what was read so far, and what was wrong with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, edit: Edit | None) -> None:
         self._folder = folder
+        self._edit = edit
         self._sources: dict[str, Source] = {}
         self._diagnostics: list[Diagnostic] = []
 
@@ -200,6 +205,8 @@ class _Loading:
         """Read one file; None when it is wrong, which has then been noted."""
         try:
             source = load_source(path or self._folder / file)
+            if self._edit is not None and path is None:
+                source = replace(source, data=self._edit(file, source.data))
             self._sources[file] = source
             return validate(model, source)
         except DiagnosticError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, Tag, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, codes, did_you_mean
@@ -40,6 +40,20 @@ def validate(model: type[M], source: Source) -> M:
         return model.model_validate(source.data)
     except ValidationError as error:
         raise DiagnosticError(_diagnostics(model, source, error.errors(include_url=False))) from error
+
+
+def check_value(kind: Any, value: object) -> None:
+    """Check one value that is not from a file against `kind`, a type that refuses with codes of ours.
+
+    Raises:
+        DiagnosticError: it is wrong.
+    """
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        found = error.errors()[0]
+        context = found["ctx"]
+        raise DiagnosticError([Diagnostic(found["type"], context["message"], help=context.get("help"))]) from error
 
 
 def _diagnostics(model: type[BaseModel], source: Source, errors: list[ErrorDetails]) -> Iterator[Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +13,9 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path, PurePosixPath
+from threading import Thread
 
 from acmegen import cache
 
@@ -85,9 +87,21 @@ def _format_python(texts: Mapping[str, str]) -> dict[str, str]:
         return {path: _named(path, format_text, text) for path, text in texts.items()}
     # Longest first, so that no process is left with a long one at the end.
     paths = sorted(texts, key=lambda path: -len(texts[path]))
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(mp_context=get_context("fork"), initializer=_end_with_parent) as pool:
         results = {path: pool.submit(format_text, texts[path]) for path in paths}
         return {path: _named(path, result.result) for path, result in results.items()}
+
+
+def _end_with_parent() -> None:
+    """Let this process of a pool end with the one that started it, even if that is killed: it would wait for ever."""
+    Thread(target=_exit_after_parent, daemon=True).start()
+
+
+def _exit_after_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _named(path: str, format_text: Callable[..., str], *arguments: str) -> str:
