@@ -8,7 +8,7 @@ NAME ?= acme
 COUNT ?= 20000
 SEED ?= 1
 
-.PHONY: demo test test-nova fuzz stress benchmark lint setup generated clean
+.PHONY: demo test test-nova fuzz proofs stress benchmark lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -41,6 +41,10 @@ test-nova: setup
 # Thousands of damaged manifests, each through the whole line: a quarter of an hour on two cores.
 fuzz: setup
 	$(BIN)/python -m tests.fuzz --count $(COUNT) --seed $(SEED)
+
+# What the tests of the life cycle do in a few rounds, in hundreds: runs that are killed, random use. Half an hour.
+proofs: setup
+	$(BIN)/python -m pytest -m slow tests/lifecycle
 
 # The allocators under random use, with each sanitizer: about half an hour.
 stress: setup

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_all_start_methods, get_context, parent_process
+from threading import Thread
 from typing import Any
 
 
@@ -31,10 +33,23 @@ def workers(much_to_do: bool, prepare: Callable[[], None]) -> Iterator[Executor]
     if not much_to_do or "fork" not in get_all_start_methods():
         yield InThisProcess()
         return
-    with ProcessPoolExecutor(mp_context=get_context("fork"), initializer=prepare) as pool:
+    with ProcessPoolExecutor(mp_context=get_context("fork"), initializer=_begin, initargs=(prepare,)) as pool:
         pool.submit(_nothing)  # with the first task all processes are started
         yield pool
 
 
 def _nothing() -> None:
     pass
+
+
+def _begin(prepare: Callable[[], None]) -> None:
+    """Let this process end with the one that started it, even if that is killed: it would wait for ever."""
+    Thread(target=_exit_after_parent, daemon=True).start()
+    prepare()
+
+
+def _exit_after_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

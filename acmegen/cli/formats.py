@@ -89,6 +89,8 @@ def exit_code(diagnostics: Sequence[Diagnostic]) -> int:
 
 def print_text(diagnostics: Sequence[Diagnostic]) -> None:
     """Print `diagnostics` on stderr, in colours if that is a terminal."""
+    if not diagnostics:
+        return
     colour = _wants_colour(sys.stderr)
     click.echo(format_texts(diagnostics, colour), err=True, color=colour)
 

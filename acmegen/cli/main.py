@@ -12,13 +12,18 @@ from collections.abc import Sequence
 import click
 
 from acmegen import __version__
+from acmegen.cli.adopt import adopt, restore
 from acmegen.cli.build import build, test
 from acmegen.cli.check import check
+from acmegen.cli.doctor import doctor
 from acmegen.cli.explain import explain
 from acmegen.cli.formats import DiagnosticGroup, exit_code, print_text
+from acmegen.cli.list_files import list_command
 from acmegen.cli.new_backend import new_backend
 from acmegen.cli.regen import regen
 from acmegen.cli.schema import schema
+from acmegen.cli.upgrade import upgrade
+from acmegen.cli.vendor import vendor
 from acmegen.diagnostics import DiagnosticError
 
 
@@ -28,7 +33,21 @@ def group() -> None:
     """Generate a PyTorch backend for a new accelerator from YAML manifests."""
 
 
-for command in (new_backend, regen, check, build, test, schema, explain):
+for command in (
+    new_backend,
+    regen,
+    upgrade,
+    check,
+    list_command,
+    adopt,
+    restore,
+    build,
+    test,
+    vendor,
+    doctor,
+    schema,
+    explain,
+):
     group.add_command(command)
 
 

@@ -9,6 +9,9 @@ from pathlib import Path
 import click
 
 from acmegen.cli.formats import DiagnosticCommand
+from acmegen.cli.project import changing, wait_option
+from acmegen.output.journal import left_journal
+from acmegen.output.run_folder import RUN_FOLDER
 from acmegen.pipeline import create_project
 
 
@@ -21,13 +24,25 @@ from acmegen.pipeline import create_project
     help="The project's folder, new or empty [default: ./NAME].",
 )
 @click.option("--without-tileops", is_flag=True, help="Not a target of TileOPs, which then need not be installed.")
-def new_backend(name: str, folder: Path | None, without_tileops: bool) -> None:
+@wait_option
+def new_backend(name: str, folder: Path | None, without_tileops: bool, wait: float) -> None:
     """Create a backend called NAME, the device string (lower-case letters and underscores)."""
     folder = folder or Path(name)
-    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise click.UsageError(f"{folder} exists and is not an empty folder; choose another with --dir")
-    actions = create_project(name, folder, tileops=not without_tileops)
+    if not (folder.is_dir() and left_journal(folder)):
+        _check_free(folder)
+    with changing(folder, wait):
+        _check_free(folder)
+        actions = create_project(name, folder, tileops=not without_tileops)
     click.echo(f"Created the backend `{name}` in {folder}: {len(actions)} files. Next:\n")
     click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  pip install --no-build-isolation -e .")
     click.echo("  pytest")
+
+
+def _check_free(folder: Path) -> None:
+    """Raise a UsageError unless `folder` is new or has nothing in it but what a run puts there."""
+    own = folder / RUN_FOLDER
+    if folder.is_dir() and all(path in (own, own.parent) or own in path.parents for path in folder.rglob("*")):
+        return
+    if os.path.lexists(folder):
+        raise click.UsageError(f"{folder} exists and is not an empty folder; choose another with --dir")

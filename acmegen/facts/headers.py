@@ -26,6 +26,16 @@ CLASSES: Mapping[str, str] = {
     "HostAllocator": "ATen/core/CachingHostAllocator.h",
 }
 
+NAMESPACES: Mapping[str, str] = {
+    "DeviceGuardImplInterface": "c10::impl",
+    "AcceleratorHooksInterface": "at",
+    "PrivateUse1HooksInterface": "at",
+    "GeneratorImpl": "c10",
+    "Allocator": "c10",
+    "DeviceAllocator": "c10",
+    "HostAllocator": "at",
+}
+
 # The grammar knows no macros: these stand where a class name or a declaration would, and say nothing about methods.
 _MACROS = re.compile(rb"\b(?:C10|TORCH|AT|ATEN)\w*_(?:API|EXPORT|HIDDEN)\b|\bC10_DIAGNOSTIC_\w+(?:\([^)]*\))?")
 

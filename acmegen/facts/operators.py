@@ -80,6 +80,7 @@ class Operator:
         has_derivative: whether `derivatives.yaml` has a formula for it, or for its functional variant.
         group: the name of its group's functional variant; None when it stands alone.
         tags: torch's tags (`core`, `inplace_view`, `nondeterministic_seeded`, `generated`).
+        namespace: `aten`, or that of a custom operator.
     """
 
     name: str
@@ -100,6 +101,12 @@ class Operator:
     has_derivative: bool
     group: str | None
     tags: frozenset[str] = frozenset()
+    namespace: str = "aten"
+
+    @property
+    def qualified_name(self) -> str:
+        """`name`, with the namespace if it is not torch's (`acme::rms_norm`)."""
+        return self.name if self.namespace == "aten" else f"{self.namespace}::{self.name}"
 
     @property
     def cpp_signature(self) -> str:

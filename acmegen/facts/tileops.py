@@ -18,7 +18,7 @@ from acmegen.facts.cache import cached, digest
 from acmegen.facts.near_names import near_names
 
 # Belongs to the cache's key: raise it whenever the document of `_read_ops` changes.
-FORMAT = 2
+FORMAT = 3
 
 # The spec file that holds types instead of ops.
 _TYPES = "types.yaml"
@@ -66,6 +66,7 @@ class TileOpsOp:
         reference: the Python function that the manifest names as the op's meaning (`torch.nn.functional.rms_norm`);
             empty where there is none.
         signature_digest: changes with anything in the signature that a builder can depend on.
+        signature: the same on one line, for people.
     """
 
     key: str
@@ -75,6 +76,7 @@ class TileOpsOp:
     outputs: tuple[str, ...]
     reference: str
     signature_digest: str
+    signature: str
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,23 @@ def signature_digest(signature: Mapping[str, Any]) -> str:
     ordered = [list((signature.get(section) or {}).items()) for section in ("inputs", "params", "outputs")]
     text = json.dumps([*ordered, signature.get("forall") or {}], sort_keys=True, default=str)
     return digest([text.encode()])
+
+
+def signature_text(signature: Mapping[str, Any]) -> str:
+    """An entry's `signature` on one line: `(x: T [N], bias: T [N] optional=True; eps: float) -> (y: T [N]) where …`."""
+
+    def values(section: str) -> str:
+        return ", ".join(f"{name}: {_words(value)}" for name, value in (signature.get(section) or {}).items())
+
+    taken = "; ".join(filter(None, (values("inputs"), values("params"))))
+    types = ", ".join(f"{name}: {value}" for name, value in (signature.get("forall") or {}).items())
+    return f"({taken}) -> ({values('outputs')})" + (f" where {types}" if types else "")
+
+
+def _words(value: Mapping[str, Any]) -> str:
+    plain = [str(value[key]) for key in ("dtype", "type", "shape") if key in value]
+    others = [f"{key}={word}" for key, word in sorted(value.items()) if key not in ("dtype", "type", "shape")]
+    return " ".join(plain + others)
 
 
 def find_tileops() -> TileOpsInstall | None:
@@ -193,6 +212,7 @@ def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
         "outputs": list(signature["outputs"]),
         "reference": entry.get("ref_api", ""),
         "signature_digest": signature_digest(signature),
+        "signature": signature_text(signature),
     }
 
 
@@ -205,4 +225,5 @@ def _op(key: str, row: Mapping[str, Any]) -> TileOpsOp:
         outputs=tuple(row["outputs"]),
         reference=row["reference"],
         signature_digest=row["signature_digest"],
+        signature=row["signature"],
     )

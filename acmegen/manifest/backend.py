@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from acmegen.diagnostics import codes, quote
 from acmegen.manifest.driver import DriverBinding, LibraryBinding
 from acmegen.manifest.model import EMPTY_MAPPING, Dtypes, Line, Model, VersionRange, distinct, refuse
-from acmegen.manifest.names import DeviceName, NamespaceName, PackageName
+from acmegen.manifest.names import DeviceName, LibraryName, NamespaceName, PackageName
 
 AutocastDtype = Literal["float16", "bfloat16", "float32"]
 
@@ -116,6 +116,11 @@ class BackendManifest(Model):
         description="The C++ namespace, and that of operators of your own; by default the name.",
         examples=["my_device"],
     )
+    cpp_library: LibraryName | None = Field(
+        default=None,
+        description="The shared library with all C++, without `lib` and `.so`; by default the Python package.",
+        examples=["torch_my_device"],
+    )
     license: Annotated[str, AfterValidator(_license)] = Field(
         default="Apache-2.0", description="An SPDX expression, printed into each generated file.", examples=["MIT"]
     )
@@ -168,4 +173,14 @@ class BackendManifest(Model):
                 f"`{self.python_package}` is taken: it is the package of the TileOPs side",
                 key="python_package",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _libraries_differ(self) -> BackendManifest:
+        name = self.cpp_library or self.python_package or f"torch_{self.name}"
+        vendors = [binding.link for binding in (self.driver, self.library) if not isinstance(binding, str | None)]
+        if any(name in link for link in vendors):
+            message = f"`{name}` is a library of the vendor's; call the backend's otherwise by `cpp_library`"
+            given = [key for key in ("cpp_library", "python_package", "name") if getattr(self, key) is not None]
+            refuse(codes.RESERVED_NAME, message, key=given[0])
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -156,6 +156,10 @@ class Project:
         return replaced(source, path, key, key=True) if source is not None else ()
 
 
+Change = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""What changes the data of a manifest, given its path below the manifests' folder, before they are checked."""
+
+
 def load_project(folder: Path) -> Project:
     """Load all manifests of `folder`.
 
@@ -168,12 +172,13 @@ def load_project(folder: Path) -> Project:
     return project
 
 
-def load_what_is_right(folder: Path) -> tuple[Project | None, tuple[Diagnostic, ...]]:
+def load_what_is_right(folder: Path, change: Change | None = None) -> tuple[Project | None, tuple[Diagnostic, ...]]:
     """Load the manifests of `folder` without the files and entries that are wrong, and all that is wrong with those.
 
-    There is no project when too little is left to check against what is installed.
+    There is no project when too little is left to check against what is installed. With `change`, the data of the
+    manifests (not those of presets) go through it first.
     """
-    loading = _Loading(folder)
+    loading = _Loading(folder, change)
     project = loading.project()
     if project is None:
         return None, tuple(loading.diagnostics)
@@ -183,8 +188,9 @@ def load_what_is_right(folder: Path) -> tuple[Project | None, tuple[Diagnostic, 
 class _Loading:
     """One run of `load_project`: what was read so far, and what was wrong with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, change: Change | None) -> None:
         self._folder = folder
+        self._change = change
         self._sources: dict[str, Source] = {}
         self._includes: dict[str, Span] = {}
         self.diagnostics: list[Diagnostic] = []
@@ -227,6 +233,8 @@ class _Loading:
         except DiagnosticError as error:
             self.diagnostics += error.diagnostics
             return None
+        if self._change is not None and path is None:
+            source = replace(source, data=self._change(file, source.data))
         self._sources[file] = source
         try:
             return validate(model, source)

@@ -35,6 +35,11 @@ _OP_NAMESPACES = frozenset(
 _PYTHON_PACKAGES = frozenset({"acmegen", "numpy", "pytest", "tileops", "torch", "torchgen", "triton"})
 # The other folders of a generated project, and what its build leaves there.
 _FOLDERS = frozenset({"build", "csrc", "dist", "manifests", "tests", "third_party"})
+# Targets of the generated CMakeLists.txt, of torch and of CMake itself.
+_CMAKE_TARGETS = frozenset(
+    {"all", "c10", "clean", "depend", "edit_cache", "help", "install", "package", "package_source", "preinstall"}
+    | {"rebuild_cache", "sim", "test", "torch", "torch_cpu", "torch_headers", "torch_python"}
+)
 _INTEGER_TYPE = re.compile(r"u?int(_fast|_least)?[0-9]+_t")
 
 
@@ -92,6 +97,16 @@ def _check_package(name: str) -> str:
     return name
 
 
+def _check_library(name: str) -> str:
+    if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
+        refuse(
+            codes.BAD_NAME, f"`{name}` is not the name of a library", help="use letters, digits and single underscores"
+        )
+    if name in _CMAKE_TARGETS:
+        refuse(codes.RESERVED_NAME, f"`{name}` is taken: the build has a library or a target of this name")
+    return name
+
+
 def _check_namespace(name: str) -> str:
     if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
         refuse(
@@ -114,3 +129,6 @@ PackageName = Annotated[str, AfterValidator(_check_package), _SCHEMA]
 
 NamespaceName = Annotated[str, AfterValidator(_check_namespace), _SCHEMA]
 """A C++ namespace, and a namespace of operators."""
+
+LibraryName = Annotated[str, AfterValidator(_check_library), _SCHEMA]
+"""The name of a shared library without `lib` and `.so`, which is also a target of CMake."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes, did_you_mean, quote, sure_fix
@@ -51,6 +51,20 @@ def validate(model: type[M], source: Source) -> M:
         errors = error.errors(include_url=False)
         kind = [error for error in errors if error["loc"] == ("manifest",) and error["type"] != "missing"]
         raise DiagnosticError(_diagnostics(model, source, kind or errors)) from error
+
+
+def check_value(kind: Any, value: object) -> None:
+    """Check one value that is not from a file against `kind`, a type that refuses with codes of ours.
+
+    Raises:
+        DiagnosticError: it is wrong.
+    """
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        found = error.errors()[0]
+        context = found["ctx"]
+        raise DiagnosticError([Diagnostic(found["type"], context["message"], help=context.get("help"))]) from error
 
 
 def _diagnostics(model: type[BaseModel], source: Source, errors: list[ErrorDetails]) -> Iterator[Diagnostic]:

@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from packaging.version import Version
+
+from acmegen import __version__
 from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.render.outputs import Owner
 
 LOCK_NAME = "acmegen.lock"
 LOCK_FORMAT = 1
@@ -16,11 +20,20 @@ LOCK_FORMAT = 1
 
 @dataclass(frozen=True)
 class LockedFile:
-    """One generated file: its owner, the digest of the text that acmegen wrote, and the template it came from."""
+    """One generated file.
+
+    Attributes:
+        owner: `owned`, `once` or `adopted`, a value of `render.outputs.Owner`.
+        sha256: the digest of the text that acmegen wrote. A once or adopted file may hold another text by now; its
+            digest is that of the pristine text, which acmegen wrote or merged last.
+        template: the template that it came from, below `templates/backend/`.
+        deleted: whether it is a once or adopted file that the user removed: it stays away until it is restored.
+    """
 
     owner: str
     sha256: str
     template: str
+    deleted: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,8 @@ class Lock:
         facts: versions and digests of what was installed: torch, its schemas, TileOPs.
         formatters: versions of black and clang-format.
         files: the tree, by path.
+        surface: what the backend uses of torch and TileOPs, in words: for each kind (`operators`, `virtual_methods`,
+            `tileops`) the declaration by name.
     """
 
     acmegen: str
@@ -42,6 +57,7 @@ class Lock:
     facts: Mapping[str, str]
     formatters: Mapping[str, str]
     files: Mapping[str, LockedFile] = field(default_factory=dict)
+    surface: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def digest(data: bytes) -> str:
@@ -49,16 +65,25 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def is_text_of(data: bytes, sha256: str) -> bool:
+    """Whether `data` is the text with that digest, with the line ends that acmegen wrote or those of Windows."""
+    return digest(data) == sha256 or digest(data.replace(b"\r\n", b"\n")) == sha256
+
+
 def dump_lock(lock: Lock) -> str:
     """The text of the lock file: ASCII, since a path need not be text in any encoding."""
-    return json.dumps({"lock": LOCK_FORMAT, **asdict(lock)}, indent=1, sort_keys=True) + "\n"
+    data = {"lock": LOCK_FORMAT, **asdict(lock)}
+    for entry in data["files"].values():
+        if not entry["deleted"]:
+            del entry["deleted"]
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
 
 def read_lock(project: Path) -> Lock | None:
     """The lock of `project`, or None where there is none.
 
     Raises:
-        DiagnosticError: the file is not a lock of a format that this acmegen knows.
+        DiagnosticError: the file is not a lock, or a newer acmegen wrote it.
     """
     path = project / LOCK_NAME
     try:
@@ -69,18 +94,27 @@ def read_lock(project: Path) -> Lock | None:
         raise _unreadable(path, str(error)) from None
     try:
         data = json.loads(text)
-        if data.pop("lock") != LOCK_FORMAT:
-            raise ValueError("it was written by another version of acmegen")
-        files = {_inside(name): _locked_file(entry) for name, entry in data.pop("files").items()}
+        form = data.pop("lock")
+        if isinstance(form, int) and form > LOCK_FORMAT:
+            raise _newer(path, str(data.get("acmegen")))
+        if form != LOCK_FORMAT:
+            raise ValueError("it has a form that no acmegen wrote")
+        files = {inside(name): _locked_file(entry) for name, entry in data.pop("files").items()}
         lock = Lock(**data, files=files)
-        if not isinstance(lock.manifests, str):
-            raise TypeError("`manifests` is not a path")
+        if not (isinstance(lock.acmegen, str) and isinstance(lock.manifests, str)):
+            raise TypeError("`acmegen` or `manifests` is not text")
+        for name in ("sources", "facts", "formatters"):
+            _check_texts(name, getattr(lock, name))
+        for kind, texts in lock.surface.items():
+            _check_texts(kind, texts)
+        if _release(lock.acmegen) > _release(__version__):
+            raise _newer(path, lock.acmegen)
         return lock
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(path, str(error)) from None
 
 
-def _inside(path: str) -> str:
+def inside(path: str) -> str:
     """`path`, if it is one that acmegen could have written."""
     if path.startswith("/") or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
         raise ValueError(f"{path!r} is not a path inside of the project")
@@ -89,9 +123,33 @@ def _inside(path: str) -> str:
 
 def _locked_file(entry: Mapping[str, object]) -> LockedFile:
     file = LockedFile(**entry)  # type: ignore[arg-type]
-    if not all(isinstance(value, str) for value in (file.owner, file.sha256, file.template)):
-        raise TypeError("an owner, a digest or a template is not text")
+    if file.owner not in (owner.value for owner in Owner):
+        raise ValueError(f"{file.owner!r} is no owner")
+    if not (isinstance(file.sha256, str) and isinstance(file.template, str) and isinstance(file.deleted, bool)):
+        raise TypeError("the entry of a file has values of the wrong type")
     return file
+
+
+def _check_texts(name: str, texts: object) -> None:
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise TypeError(f"`{name}` does not map names to texts")
+
+
+def _release(version: str) -> Version:
+    """The version without its local part, which says nothing about what is newer."""
+    return Version(Version(version).public)
+
+
+def _newer(path: Path, version: str) -> DiagnosticError:
+    return DiagnosticError(
+        [
+            Diagnostic(
+                codes.OLDER_ACMEGEN,
+                f"`{path}` was written by acmegen {version}, and this is the older acmegen {__version__}",
+                help=f"`pip install 'acmegen>={version}'`",
+            )
+        ]
+    )
 
 
 def _unreadable(path: Path, reason: str) -> DiagnosticError:

@@ -1,80 +1,241 @@
-"""Write the actions to disk: the only module that changes a project."""
+"""Carry out actions: wherever a run stops, the project is as it was or as it shall be. `journal.py` says how."""
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path, PurePosixPath
 
+from acmegen.diagnostics import DiagnosticError
+from acmegen.output import files
 from acmegen.output.compare import Action, ActionKind
-from acmegen.output.lock import LOCK_NAME
+from acmegen.output.journal import JOURNAL_FOLDER, Journal, State, Step, left_journal, read_journal
+from acmegen.output.lock import LOCK_NAME, digest
+from acmegen.output.obstacles import obstacle
+from acmegen.output.publish_errors import changed_meanwhile, not_tidied, not_undone, not_written, read_only
+from acmegen.output.run_folder import run_folder
+from acmegen.output.undo import undo
+
+
+class Outcome(Enum):
+    """What became of an interrupted run."""
+
+    UNDONE = "undone"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """An interrupted run that was put in order.
+
+    Attributes:
+        outcome: whether the project is as before that run, or as that run was to leave it.
+        saved: files that somebody changed since then, and where the text from before the run is; both relative to the
+            project.
+    """
+
+    outcome: Outcome
+    saved: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for each of `saved`."""
+        return tuple(
+            f"`{path}` was changed meanwhile and is kept; what was there before is in `{place}`"
+            for path, place in sorted(self.saved.items())
+        )
+
+
+@dataclass(frozen=True)
+class _Change:
+    """One path: the new text (None to remove the file), and the digest of what is there now."""
+
+    path: str
+    data: bytes | None
+    old: str | None
 
 
 def publish(project: Path, actions: Sequence[Action], lock_text: str) -> None:
-    """Carry out `actions` in `project`, the lock last.
+    """Carry out `actions` in `project`, the lock last; the caller holds the project and has recovered it.
 
-    All texts are first written to a staging folder on the same file system, and all folders made, so that a full disk
-    or a folder that cannot be written to changes nothing; then each file is moved into place atomically. Files to keep
-    are not touched, so their times stay.
+    Files to keep are not touched, so their times stay. A failure or an exception undoes all that was done.
 
     Raises:
-        ValueError: an action is `refuse`; the caller reports those and does not publish.
-        OSError: the disk is full, or a folder cannot be written.
+        ValueError: an action is `refuse`, or an interrupted run was not recovered: both are faults of the caller.
+        DiagnosticError: the disk is full, a file is read-only or was changed meanwhile, and so on.
     """
     if any(action.kind is ActionKind.REFUSE for action in actions):
         raise ValueError("a refused action cannot be published")
-    texts = {action.path: action.text for action in actions if action.text is not None}
-    lock = project / LOCK_NAME
-    if not lock.is_file() or lock.read_text(encoding="utf-8") != lock_text:
-        texts[LOCK_NAME] = lock_text
-    removed = [action.path for action in actions if action.kind is ActionKind.REMOVE]
-    if not texts and not removed:
+    if left_journal(project):
+        raise ValueError("an interrupted run is to be recovered first")
+    changes = _changes(project, actions, lock_text)
+    if not changes:
         return
-    made: list[Path] = []
+    if locked := [change.path for change in changes if _is_read_only(_mode(project, change))]:
+        raise read_only(project, locked)
     try:
-        _make_folder(project, made)
-        staging = Path(tempfile.mkdtemp(prefix=".acmegen-", dir=project))
-        try:
-            staged = {path: staging / str(index) for index, path in enumerate(texts)}
-            for path, text in texts.items():
-                staged[path].write_text(text, encoding="utf-8", newline="\n")
-                _make_folder((project / path).parent, made)
-            for folder in {(project / path).parent for path in (*texts, *removed)}:
-                if not os.access(folder, os.W_OK):
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
-            for path, source in staged.items():
-                if path != LOCK_NAME:
-                    source.replace(project / path)
-            for path in removed:
-                _remove(project, path)
-            if LOCK_NAME in staged:
-                staged[LOCK_NAME].replace(lock)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    except BaseException:
-        for folder in reversed(made):
-            with suppress(OSError):  # it is not empty
-                folder.rmdir()
+        journal = _stage(project, changes)
+        _carry_out(journal)
+        with _changing(project, JOURNAL_FOLDER):
+            journal.complete()
+    except BaseException as error:
+        _give_up(project, error)
         raise
+    try:
+        journal.remove()
+    except OSError as error:
+        raise not_tidied(project, error) from error
 
 
-def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make `folder` and what is missing above it; note in `made` what was, outermost first."""
-    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    for parent in reversed(missing):
-        parent.mkdir()
-        made.append(parent)
+def recover(project: Path) -> Recovery | None:
+    """Undo or finish an interrupted run; None when there is none. The caller holds the project.
+
+    Raises:
+        DiagnosticError: the journal cannot be read, or the project cannot be written.
+    """
+    journal = read_journal(project)
+    if journal is None:
+        return None
+    try:
+        saved = undo(journal) if journal.state is State.CHANGING else {}
+        journal.remove()
+    except OSError as error:
+        raise not_undone(project, error) from error
+    return Recovery(Outcome.FINISHED if journal.state is State.DONE else Outcome.UNDONE, saved)
 
 
-def _remove(project: Path, path: str) -> None:
-    """Remove a file and the folders that it leaves empty."""
-    target = project / path
-    target.unlink()
-    for folder in target.parents:
-        if folder == project or any(folder.iterdir()):
-            return
-        folder.rmdir()
+def _give_up(project: Path, error: BaseException) -> None:
+    """Undo a run that failed with `error`, and say so if that is for the user."""
+    mine = error.diagnostics if isinstance(error, DiagnosticError) else ()
+    try:
+        recovery = recover(project)
+    except DiagnosticError as failure:
+        raise DiagnosticError((*mine, *failure.diagnostics)) from error
+    if mine:
+        notes = (*(recovery.notes if recovery else ()), "nothing else was changed")
+        raise DiagnosticError(replace(diagnostic, notes=(*diagnostic.notes, *notes)) for diagnostic in mine) from error
+
+
+def _changes(project: Path, actions: Iterable[Action], lock_text: str) -> tuple[_Change, ...]:
+    """What changes, removals first, since they make room; the lock last."""
+    removed, written = [], []
+    for action in actions:
+        if action.kind is ActionKind.REMOVE:
+            removed.append(_Change(action.path, None, _found(project, action)))
+        elif action.text is not None:
+            written.append(_Change(action.path, action.text.encode(errors="surrogateescape"), _found(project, action)))
+    lock = lock_text.encode()
+    with _changing(project, LOCK_NAME):
+        found = files.fingerprint(project / LOCK_NAME)
+    if found != digest(lock):
+        written.append(_Change(LOCK_NAME, lock, found))
+    return (*removed, *written)
+
+
+def _found(project: Path, action: Action) -> str | None:
+    """The digest of what is to be replaced or removed: what was there when that was decided, if the action says so."""
+    if action.kind is ActionKind.CREATE or action.found is not None:
+        return action.found
+    with _changing(project, action.path):
+        return files.fingerprint(project / action.path)
+
+
+def _mode(project: Path, change: _Change) -> int | None:
+    """The permissions of the file that is replaced or removed; None when there is none."""
+    if change.old is None:
+        return None
+    try:
+        return stat.S_IMODE((project / change.path).lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_read_only(mode: int | None) -> bool:
+    """Whether nobody may write to a file: for the superuser too, that is somebody's decision."""
+    return mode is not None and mode & 0o222 == 0
+
+
+def _stage(project: Path, changes: Sequence[_Change]) -> Journal:
+    """Write all that will be needed, and the list: afterwards only names change."""
+    steps = [Step(change.path, change.old, None if change.data is None else digest(change.data)) for change in changes]
+    journal = Journal(project, tuple(steps), _missing_folders(project, changes))
+    with _changing(project, JOURNAL_FOLDER):
+        for folder in (run_folder(project).parent, run_folder(project), journal.folder):
+            files.make_folder(folder)
+    staged = []
+    for index, change in enumerate(changes):
+        if change.data is not None:
+            with _changing(project, change.path):
+                files.write(journal.staged(index), change.data, _mode(project, change))
+            staged.append(journal.staged(index))
+    with _changing(project, JOURNAL_FOLDER):
+        files.sync(staged)
+        journal.start()
+    return journal
+
+
+def _missing_folders(project: Path, changes: Iterable[_Change]) -> tuple[str, ...]:
+    """The folders that have to be made, outermost first."""
+    parents = {folder for change in changes if change.data is not None for folder in PurePosixPath(change.path).parents}
+    missing = sorted(folder.as_posix() for folder in parents if not (project / folder).is_dir())
+    return tuple(folder for folder in missing if folder != ".")
+
+
+def _carry_out(journal: Journal) -> None:
+    """Take all steps, and make sure that nobody else changed a file meanwhile."""
+    project = journal.project
+    for index, step in enumerate(journal.steps):
+        if step.new is None:
+            with _changing(project, step.path):
+                _check(journal, step)
+                files.replace(project / step.path, journal.backup(index))
+    _remove_emptied(journal)
+    for folder in journal.folders:
+        with _changing(project, folder):
+            files.make_folder(project / folder)
+    for index, step in enumerate(journal.steps):
+        if step.new is not None:
+            with _changing(project, step.path):
+                _check(journal, step)
+                if step.old is not None:
+                    files.back_up(project / step.path, journal.backup(index))
+                files.replace(journal.staged(index), project / step.path)
+    for index, step in enumerate(journal.steps):
+        # Whoever had opened the file before could still write to it; that would be in the backup now.
+        with _changing(project, step.path):
+            if step.old is not None and files.fingerprint(journal.backup(index)) != step.old:
+                raise changed_meanwhile(project, step.path)
+    folders = {project / folder for step in journal.steps for folder in PurePosixPath(step.path).parents}
+    with _changing(project, "."):
+        files.sync(sorted(folder for folder in folders if folder.is_dir()))
+
+
+def _check(journal: Journal, step: Step) -> None:
+    """Raise a DiagnosticError if a file is not any more what it was when the actions were decided on."""
+    if obstacle(journal.project, step.path) or files.fingerprint(journal.project / step.path) != step.old:
+        raise changed_meanwhile(journal.project, step.path)
+
+
+def _remove_emptied(journal: Journal) -> None:
+    """Remove the folders that the removed files leave empty, except where new files come."""
+    written = [step.path for step in journal.steps if step.new is not None]
+    needed = {folder for path in written for folder in PurePosixPath(path).parents} | {PurePosixPath()}
+    for step in journal.steps:
+        for folder in PurePosixPath(step.path).parents if step.new is None else ():
+            if folder in needed:
+                break
+            with _changing(journal.project, step.path):
+                if not files.remove_folder(journal.project / folder):
+                    break
+
+
+@contextmanager
+def _changing(project: Path, path: str) -> Iterator[None]:
+    """Tell errors of the operating system inside in terms of `path`, relative to `project`."""
+    try:
+        yield
+    except OSError as error:
+        raise not_written(project, path, error) from error

@@ -40,7 +40,7 @@ def check_torch_version(project: Project, version: str) -> None:
 
 def lower_names(backend: BackendManifest) -> Names:
     """The names of everything that is generated."""
-    return derive_names(backend.name, backend.python_package, backend.cpp_namespace)
+    return derive_names(backend.name, backend.python_package, backend.cpp_namespace, backend.cpp_library)
 
 
 def lower_backend(backend: BackendManifest) -> BackendPlan:

@@ -33,6 +33,7 @@ class Function:
         return_type: the C++ type, `void` when nothing is returned.
         parameters: in the schema's order, with concrete integers in place of symbolic ones.
         schema: torch's schema, for comments.
+        serves: the overload, with its namespace if that is not torch's (`acme::rms_norm`).
     """
 
     operator: str
@@ -40,6 +41,7 @@ class Function:
     return_type: str
     parameters: tuple[Parameter, ...]
     schema: str
+    serves: str
 
     @property
     def declaration(self) -> str:
@@ -246,6 +248,11 @@ class UserKernel:
     def name(self) -> str:
         """The C++ identifier, which is also the file's name."""
         return self.function.name
+
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """The overloads that it is for, as in `Served.operator`."""
+        return (self.function.serves,)
 
     @property
     def file(self) -> str:

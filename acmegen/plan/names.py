@@ -15,7 +15,7 @@ class Names:
         pascal: prefix of C++ classes, `Acme`.
         namespace: the C++ namespace and, by default, the op namespace, `acme`.
         package: the Python package, `torch_acme`.
-        library: the shared library without `lib` and `.so`, `torch_acme`.
+        library: the shared library without `lib` and `.so`, by default the package, `torch_acme`.
         tileops_package: the TileOPs side's Python package, `tileops_acme`.
     """
 
@@ -28,8 +28,10 @@ class Names:
     tileops_package: str
 
 
-def derive_names(device: str, package: str | None = None, namespace: str | None = None) -> Names:
-    """Derive every name from `device`; `package` and `namespace` override their defaults."""
+def derive_names(
+    device: str, package: str | None = None, namespace: str | None = None, library: str | None = None
+) -> Names:
+    """Derive every name from `device`; `package`, `namespace` and `library` override their defaults."""
     package = package or f"torch_{device}"
     return Names(
         device=device,
@@ -37,6 +39,6 @@ def derive_names(device: str, package: str | None = None, namespace: str | None 
         pascal="".join(part.capitalize() for part in device.split("_")),
         namespace=namespace or device,
         package=package,
-        library=package,
+        library=library or package,
         tileops_package=f"tileops_{device}",
     )

@@ -112,6 +112,11 @@ class CustomNamespace:
     name: str
     operators: tuple[CustomOperator, ...]
 
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """The operators, as in `Served.operator`."""
+        return tuple(operator.function.serves for operator in self.operators)
+
     def uses(self, function: str) -> bool:
         """Whether a meta function calls `function`."""
         definitions = (definition for operator in self.operators for definition in operator.meta or ())
@@ -126,6 +131,11 @@ class RegistrationShard:
     registrations: tuple[Registration, ...]
 
     @property
+    def serves(self) -> tuple[str, ...]:
+        """The overloads, as in `Served.operator`."""
+        return tuple(registration.operator for registration in self.registrations)
+
+    @property
     def includes(self) -> tuple[str, ...]:
         """The headers that it needs, below `generated/`, sorted."""
         return tuple(sorted({include for entry in self.registrations for include in entry.includes}))
@@ -137,6 +147,11 @@ class StructuredShard:
 
     index: int
     kernels: tuple[StructuredKernel, ...]
+
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """The overloads, as in `Served.operator`."""
+        return tuple(function.serves for kernel in self.kernels for function in kernel.functions)
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -157,6 +172,11 @@ class KernelShard:
     kernels: tuple[Kernel, ...]
 
     @property
+    def serves(self) -> tuple[str, ...]:
+        """The overloads, as in `Served.operator`."""
+        return tuple(kernel.function.serves for kernel in self.kernels)
+
+    @property
     def includes(self) -> tuple[str, ...]:
         """The headers that it needs, below `generated/`, sorted."""
         iterators = ("kernels/Iterators.h",) if any(kernel.iterator for kernel in self.kernels) else ()
@@ -175,6 +195,19 @@ def _kernel_includes(kernels: Iterable[StructuredKernel | Kernel]) -> tuple[str,
     return tuple(sorted(includes))
 
 
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where an entry of a manifest stands.
+
+    Attributes:
+        manifest: the file, by its path in the manifests' folder; that of a preset is `presets/core.yaml`.
+        line: counted from 1.
+    """
+
+    manifest: str
+    line: int
+
+
 @dataclass(frozen=True)
 class Served:
     """How one overload is served, for reports and generated tests.
@@ -183,6 +216,7 @@ class Served:
         operator: the overload (`add.out`), with a namespace if it is not torch's (`acme::rms_norm`).
         kind: the kernel kind of its entry.
         entry: the manifest's key that serves it (`add.Tensor` for `add.out`).
+        place: where that entry stands.
         dtypes: torch's Python names of the dtypes that a kernel serves itself, empty when it does not depend on them.
         otherwise: `fallback` or `error`, for the other dtypes; empty where there are none.
         detail: the expression, the library's functions, or the reason.
@@ -191,6 +225,7 @@ class Served:
     operator: str
     kind: str
     entry: str
+    place: Place
     dtypes: tuple[str, ...] = ()
     otherwise: str = ""
     detail: str = ""

@@ -31,6 +31,7 @@ def kernel_function(operator: Operator, name: str | None = None) -> Function:
             Parameter(argument.cpp_name, concrete_type(argument.cpp_type)) for argument in operator.arguments
         ),
         schema=operator.schema,
+        serves=operator.qualified_name,
     )
 
 
@@ -56,6 +57,7 @@ def structured_user_function(operator: Operator, group: Group) -> Function:
             for argument in structured_user_arguments(group)
         ),
         schema=operator.schema,
+        serves=operator.qualified_name,
     )
 
 

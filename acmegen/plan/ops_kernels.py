@@ -8,7 +8,6 @@ from acmegen.facts.operators import Operator
 from acmegen.plan.kernels import Kernel, Otherwise
 from acmegen.plan.ops_functions import (
     fallback_call,
-    inert,
     kernel_function,
     not_served,
     stack_result,
@@ -58,7 +57,7 @@ def pointwise_kernel(
     words = f"a common dtype among {', '.join(kernel.torch_dtypes)}"
     return Kernel(
         function=kernel_function(operator, name),
-        summary=f"Serves {operator.name} by the expression `{inert(kernel.text)}`.",
+        summary=f"Serves {operator.name} by the expression of pointwise::{kernel.name}.",
         iterator=f"at::TensorIterator iterator = make_iterator(Promotion::{promotion}, {output}, {{{tensors}}});",
         guard="iterator.device(0)",
         otherwise=_otherwise(operator, namespace, ((supported, words),), otherwise),

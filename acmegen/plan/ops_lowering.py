@@ -20,6 +20,7 @@ from acmegen.plan.ops import (
     CustomOperator,
     KernelShard,
     OpsPlan,
+    Place,
     Registration,
     RegistrationShard,
     Served,
@@ -193,7 +194,8 @@ class _Lowering:
                     self._register_unsupported(name, entry.unsupported)
             case _:
                 self._lower_plain(placed, operator, group, claimed)
-        self._served += [Served(name, entry.kind, placed.name, dtypes, otherwise, detail) for name in claimed]
+        place = _place(placed)
+        self._served += [Served(name, entry.kind, placed.name, place, dtypes, otherwise, detail) for name in claimed]
 
     def _lower_plain(
         self, placed: PlacedOperator, operator: Operator, group: Group | None, claimed: Sequence[str]
@@ -382,7 +384,8 @@ class _Lowering:
                 self._users.append(UserKernel(kernel_function(operator), _user_summary(operator)))
                 self._add_kernel(user_kernel(operator), register=False)
         self._custom.setdefault(placed.namespace, []).append(custom_operator(operator, meta, backward))
-        self._served.append(Served(placed.qualified_name, entry.kind, placed.qualified_name, dtypes, otherwise, detail))
+        name, place = placed.qualified_name, _place(placed)
+        self._served.append(Served(name, entry.kind, name, place, dtypes, otherwise, detail))
 
     def _custom_allocations(
         self, placed: PlacedCustom, operator: Operator, fields: CustomFields
@@ -449,6 +452,10 @@ class _Lowering:
 
     def _report_expression(self, placed: PlacedOperator | PlacedCustom, error: ExpressionError) -> None:
         self._diagnostics.append(error.diagnostic(codes.BAD_EXPRESSION, placed.source, (*placed.path, "expr")))
+
+
+def _place(placed: PlacedOperator | PlacedCustom) -> Place:
+    return Place(placed.file, placed.span(key=True).line)
 
 
 def _custom_fields(placed: PlacedCustom) -> CustomFields:

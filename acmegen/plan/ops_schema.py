@@ -128,6 +128,7 @@ def parse_schema(schema: str, namespace: str) -> Operator:
     name = f"{base}.{overload}" if overload else base
     identifier = f"{namespace}_{base}" + (f"_{overload}" if overload else "")
     return Operator(
+        namespace=namespace,
         name=name,
         base=base,
         overload=overload,

@@ -38,7 +38,7 @@ class StructuredLowering:
             group,
             claimed,
             functional,
-            summary=f"the expression `{kernel.text}`",
+            summary=f"the expression of pointwise::{kernel.name}",
             otherwise=self._otherwise(group, functional, ((supported, words),), otherwise),
             statement=f"pointwise::{kernel.name}({passed});",
         )

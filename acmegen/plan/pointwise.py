@@ -103,6 +103,11 @@ class PointwiseKernel:
         """What the shard is chosen by."""
         return self.name
 
+    @property
+    def serves(self) -> str:
+        """The functional overload, as in `Served.operator`."""
+        return self.operator if self.namespace == "aten" else f"{self.namespace}::{self.operator}"
+
 
 @dataclass(frozen=True)
 class PointwiseShard:
@@ -110,6 +115,11 @@ class PointwiseShard:
 
     index: int
     kernels: tuple[PointwiseKernel, ...]
+
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """The functional overloads, as in `Served.operator`."""
+        return tuple(kernel.serves for kernel in self.kernels)
 
 
 @dataclass(frozen=True)

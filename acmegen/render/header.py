@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-_HASH_NAMES = {"CMakeLists.txt"}
+_HASH_NAMES = {"CMakeLists.txt", ".gitattributes"}
 _HASH = {".py", ".toml", ".cmake", ".yaml", ".yml", ".cfg", ".ini"}
 _SLASHES = {".h", ".hpp", ".c", ".cpp", ".cc"}
 _MARKUP = {".md"}

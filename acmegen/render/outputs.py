@@ -10,15 +10,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from acmegen.plan.plan import Plan
 
 
 class Owner(str, Enum):
-    """Who may change a generated file: acmegen at will, or the user once it exists."""
+    """Who may change a generated file: acmegen at will, the user once it exists, or the user who took it over.
+
+    No template gives adopted files; they are owned ones that `acmegen adopt` made the user's.
+    """
 
     OWNED = "owned"
     ONCE = "once"
+    ADOPTED = "adopted"
+
+
+class Serving(Protocol):
+    """What a file of its own is rendered for."""
+
+    @property
+    def serves(self) -> Iterable[str]:
+        """The overloads, as in `Served.operator`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,8 @@ class Rule:
         owner: of the files.
         manifest: the manifest that they come from, named in their header.
         when: whether they are rendered at all; None means always.
-        each: a loop variable and its values, for a file per value; its name may stand in braces in the path.
+        each: a loop variable and its values, for a file per value; its name may stand in braces in the path. A value
+            says which overloads its file serves, for the places of their entries.
         last: whether they are rendered after all others and see their paths, as `paths`.
     """
 
@@ -37,7 +51,7 @@ class Rule:
     owner: Owner = Owner.OWNED
     manifest: str = "backend.yaml"
     when: Callable[[Plan], bool] | None = None
-    each: tuple[str, Callable[[Plan], Iterable[object]]] | None = None
+    each: tuple[str, Callable[[Plan], Iterable[Serving]]] | None = None
     last: bool = False
 
 

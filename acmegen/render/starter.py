@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import TypeAdapter, ValidationError
-
 from acmegen.data import data_folder
-from acmegen.diagnostics import Diagnostic, DiagnosticError
 from acmegen.manifest.names import DeviceName
+from acmegen.manifest.validate import check_value
 from acmegen.plan.names import derive_names
-from acmegen.render.environment import environment
+from acmegen.render.environment import render_template
 
 _SUFFIX = ".jinja"
 
@@ -23,17 +21,12 @@ def starter_manifests(device: str, schemas: str = "schema") -> dict[str, str]:
     Raises:
         DiagnosticError: it cannot be a device's name.
     """
-    try:
-        TypeAdapter(DeviceName).validate_python(device)
-    except ValidationError as error:
-        found = error.errors()[0]
-        context = found["ctx"]
-        raise DiagnosticError([Diagnostic(found["type"], context["message"], help=context.get("help"))]) from error
+    check_value(DeviceName, device)
     root = data_folder("templates") / "manifests"
     names = derive_names(device)
     texts = {}
     for template in sorted(root.rglob("*" + _SUFFIX)):
         path = template.relative_to(root).as_posix()
-        text = environment().get_template(f"manifests/{path}").render(names=names, schemas=schemas)
+        text = render_template(f"manifests/{path}", names=names, schemas=schemas)
         texts[path.removesuffix(_SUFFIX)] = text
     return texts

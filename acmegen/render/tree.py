@@ -8,21 +8,31 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 
 from acmegen.data import data_folder
+from acmegen.plan.ops import Place
 from acmegen.plan.plan import Plan
-from acmegen.render.environment import environment
+from acmegen.render.environment import render_template
 from acmegen.render.format import Formatter
 from acmegen.render.header import with_header
-from acmegen.render.outputs import Owner, Rule, rule_for
+from acmegen.render.outputs import Owner, Rule, Serving, rule_for
 
 
 @dataclass(frozen=True)
 class GeneratedFile:
-    """One file of the tree."""
+    """One file of the tree.
+
+    Attributes:
+        text: what it holds.
+        owner: whose it is.
+        template: below `templates/backend/`.
+        manifest: the manifest that it comes from, or a pattern of several.
+        places: the entries of manifests that it was rendered for, sorted; none where it is for whole manifests.
+    """
 
     text: str
     owner: Owner
     template: str
     manifest: str
+    places: tuple[Place, ...] = ()
 
 
 Tree = dict[str, GeneratedFile]
@@ -35,14 +45,14 @@ def _templates() -> tuple[str, ...]:
     return tuple(path.relative_to(root).as_posix() for path in sorted(root.rglob("*" + SUFFIX)))
 
 
-def _instances(plan: Plan, templates: Iterable[str]) -> Iterator[tuple[str, str, Rule, dict[str, object]]]:
+def _instances(plan: Plan, templates: Iterable[str]) -> Iterator[tuple[str, str, Rule, dict[str, Serving]]]:
     """The files that `templates` give: template, path, rule and the loop variable."""
     names = asdict(plan.names)
     for template in templates:
         rule = rule_for(template)
         if rule.when is not None and not rule.when(plan):
             continue
-        variables: list[dict[str, object]] = [{}]
+        variables: list[dict[str, Serving]] = [{}]
         if rule.each is not None:
             name, values = rule.each
             variables = [{name: value} for value in values(plan)]
@@ -58,7 +68,8 @@ def render(plan: Plan, executor: Executor | None = None) -> Tree:
         executor: where Python is formatted; None for this process.
 
     Raises:
-        ValueError: two templates give one path, which is a fault of the templates.
+        TemplateError: a template cannot be rendered.
+        ValueError: two templates give one path, or one that differs in case only: a fault of the templates.
     """
     context = {field.name: getattr(plan, field.name) for field in fields(plan)}
     # Python first: it is formatted while the rest is rendered.
@@ -67,13 +78,17 @@ def render(plan: Plan, executor: Executor | None = None) -> Tree:
         key=lambda instance: (instance[2].last, not instance[1].endswith(".py"), instance[1]),
     )
     context["paths"] = tuple(sorted(path for _, path, rule, _ in instances if not rule.last))
+    places = {served.operator: served.place for served in plan.ops.served}
+    taken: dict[str, str] = {}
     formatter = Formatter(executor)
     tree: Tree = {}
     for template, path, rule, variable in instances:
-        if path in tree:
-            raise ValueError(f"templates {tree[path].template} and {template} both give {path}")
-        text = environment().get_template(f"backend/{template}").render(**context, **variable)
-        tree[path] = GeneratedFile(text, rule.owner, template, rule.manifest)
+        other = taken.setdefault(path.casefold(), path)
+        if other != path or path in tree:
+            raise ValueError(f"templates {tree[other].template} and {template} both give {path}")
+        text = render_template(f"backend/{template}", **context, **variable)
+        entries = {places[operator] for value in variable.values() for operator in value.serves}
+        tree[path] = GeneratedFile(text, rule.owner, template, rule.manifest, tuple(sorted(entries)))
         formatter.add(path, text)
     # The header comes after formatting, which would wrap its lines.
     formatted = formatter.finish()

@@ -6,43 +6,14 @@ environment until the next run.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import Acmegen
+from tests.backend.conftest import BUILD_LIMIT, run
 
-BUILD_LIMIT = 1800
 TEST_LIMIT = 1800
-
-
-def run(*command: object, cwd: Path, limit: int, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *map(str, command)],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=limit,
-    )
-
-
-@pytest.fixture(scope="session")
-def backend(
-    request: pytest.FixtureRequest, repository: Path, new_project: Callable[[str], Path], acmegen: Acmegen
-) -> tuple[str, Path]:
-    """The device's name and its project, built and installed here by `acmegen build`, once a session."""
-    name: str = request.config.getoption("--backend")
-    project = repository / "generated" / "acme" if name == "acme" else new_project(name)
-    result = run("-m", "acmegen", "build", project, cwd=repository, limit=BUILD_LIMIT)
-    assert result.returncode == 0, result.stdout[-8000:]
-    return name, project
 
 
 @pytest.mark.timeout(BUILD_LIMIT + TEST_LIMIT)
@@ -73,14 +44,6 @@ def test_demo_trains_as_on_the_cpu(backend: tuple[str, Path], repository: Path) 
     ):
         assert expected in result.stdout
     assert f"target {name}" in result.stdout
-
-
-def test_second_build_has_nothing_to_do(backend: tuple[str, Path], acmegen: Acmegen) -> None:
-    _, project = backend
-    assert acmegen("regen", project).returncode == 0
-    (build,) = (project / "build").glob("cp*")
-    result = run("-m", "ninja", "-C", build, cwd=project, limit=BUILD_LIMIT)
-    assert "no work to do" in result.stdout, result.stdout[-2000:]
 
 
 def test_c_extension_and_library_are_loaded_without_acmegen(backend: tuple[str, Path], tmp_path: Path) -> None:

@@ -26,7 +26,11 @@ def add_user_op(project: Path) -> str:
     return "csrc/kernels/trace.cpp"
 
 
-def test_second_regen_touches_nothing(acmegen: Acmegen, project: Path) -> None:
+def registrations(project: Path) -> str:
+    return "".join(path.read_text() for path in (project / "csrc" / "generated" / "registration").iterdir())
+
+
+def test_h19_a_second_regen_touches_nothing(acmegen: Acmegen, project: Path) -> None:
     before = snapshot(project)
     result = acmegen("regen", project)
     assert result.returncode == 0, result.stderr
@@ -37,15 +41,22 @@ def test_check_is_clean_right_after(acmegen: Acmegen, project: Path) -> None:
     assert acmegen("check", project).returncode == 0
 
 
-def test_h16_check_finds_stale_missing_and_edited_files_and_writes_nothing(acmegen: Acmegen, project: Path) -> None:
+def test_h16_check_finds_stale_extra_missing_and_edited_files_and_writes_nothing(
+    acmegen: Acmegen, project: Path
+) -> None:
     lock = json.loads((project / "acmegen.lock").read_text())
-    owned = sorted(path for path, entry in lock["files"].items() if entry["owner"] == "owned")
+    owned = sorted(path for path, entry in lock["files"].items() if entry["owner"] == "owned" and path.endswith(".cpp"))
     (project / owned[0]).unlink()
     with (project / owned[1]).open("a") as file:
         file.write("// edited\n")
+    (project / "manifests" / "tileops.yaml").unlink()
+    created = add_user_op(project)
     before = snapshot(project)
     result = acmegen("check", project)
     assert result.returncode == 1
+    assert f"create   {created}" in result.stdout
+    assert "replace  csrc/generated/kernels.h" in result.stdout
+    assert "remove   tests/generated/test_tileops.py  (no manifest asks for it any more)" in result.stdout
     assert f"create   {owned[0]}" in result.stdout
     assert f"refuse   {owned[1]}" in result.stdout
     assert snapshot(project) == before
@@ -68,29 +79,18 @@ def test_h2_files_and_registration_go_with_their_entry(acmegen: Acmegen, project
     before = snapshot(project)
     created = add_user_op(project)
     assert acmegen("regen", project).returncode == 0
+    assert 'm.impl("trace"' in registrations(project)
     (project / "manifests" / "ops" / "mine.yaml").unlink()
-    assert acmegen("regen", project).returncode == 0
+    result = acmegen("regen", project)
+    assert result.returncode == 0
+    assert f"keep     {created}  (no manifest asks for it any more; it is yours)" in result.stdout
+    assert 'm.impl("trace"' not in registrations(project)
     after = snapshot(project)
     assert created in after, "a once file is the user's and stays"
     del after[created]
     assert after.keys() == before.keys()
     for path in after.keys() - {"acmegen.lock"}:
         assert after[path][1] == before[path][1], path
-
-
-def test_h1_an_edited_owned_file_stops_the_run(acmegen: Acmegen, project: Path) -> None:
-    lock = json.loads((project / "acmegen.lock").read_text())
-    edited = next(path for path, entry in lock["files"].items() if path.endswith(".cpp") and entry["owner"] == "owned")
-    with (project / edited).open("a") as file:
-        file.write("// mine\n")
-    add_user_op(project)
-    before = snapshot(project)
-    result = acmegen("regen", project)
-    assert result.returncode == 1
-    assert edited in result.stderr and "--force" in result.stderr
-    assert snapshot(project) == before
-    assert acmegen("regen", "--force", project).returncode == 0
-    assert "// mine" not in (project / edited).read_text()
 
 
 def test_once_files_and_files_of_the_user_survive(acmegen: Acmegen, project: Path) -> None:
@@ -102,12 +102,6 @@ def test_once_files_and_files_of_the_user_survive(acmegen: Acmegen, project: Pat
     assert (project / once).read_text() == "// my own body\n"
     assert (project / "csrc" / "mine.h").read_text() == "// mine\n"
     assert acmegen("check", project).returncode == 0
-
-
-def test_a_deleted_once_file_stays_deleted(acmegen: Acmegen, project: Path) -> None:
-    (project / "README.md").unlink()
-    assert acmegen("regen", project).returncode == 0
-    assert not (project / "README.md").exists()
 
 
 def test_an_unreadable_lock_is_reported(acmegen: Acmegen, project: Path) -> None:
@@ -124,15 +118,6 @@ def test_a_folder_that_is_no_project_is_refused(acmegen: Acmegen, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_h7_hash_seed_locale_and_time_zone_change_nothing(acmegen: Acmegen, project: Path, tmp_path: Path) -> None:
-    for index, environment in enumerate(
-        ({"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"}, {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo"})
-    ):
-        cache = tmp_path / f"cache{index}"
-        result = acmegen("check", project, ACMEGEN_CACHE_DIR=str(cache), **environment)
-        assert result.returncode == 0, result.stdout + result.stderr
-
-
 def test_a_file_reached_through_a_symbolic_link_out_of_the_project_is_refused(
     acmegen: Acmegen, project: Path, tmp_path: Path
 ) -> None:
@@ -141,7 +126,8 @@ def test_a_file_reached_through_a_symbolic_link_out_of_the_project_is_refused(
     (project / "csrc" / "generated").symlink_to(outside)
     result = acmegen("regen", "--force", project)
     assert result.returncode == 1
-    assert "symbolic link" in result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("error[ACME402]")]
+    assert "more files: `csrc/generated` is a symbolic link" in line, "one cause, one line"
 
 
 def test_a_run_takes_seconds(acmegen: Acmegen, project: Path, tmp_path: Path) -> None:

@@ -7,19 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from acmegen.facts.headers import CLASSES, VirtualMethod, methods_digest, virtual_methods
+from acmegen.facts.headers import CLASSES, NAMESPACES, VirtualMethod, methods_digest, virtual_methods
 from acmegen.facts.torch_install import TorchInstall, find_torch
 from tests.unit.cpp import compile_errors
 
-NAMESPACES = {
-    "DeviceGuardImplInterface": "c10::impl",
-    "AcceleratorHooksInterface": "at",
-    "PrivateUse1HooksInterface": "at",
-    "GeneratorImpl": "c10",
-    "Allocator": "c10",
-    "DeviceAllocator": "c10",
-    "HostAllocator": "at",
-}
 BASE = """
 namespace c10 { struct Allocator; }
 C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-parameter")

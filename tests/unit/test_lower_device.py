@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acmegen.diagnostics import DiagnosticError, format_text
+from acmegen.diagnostics import DiagnosticError, codes, format_text
 from acmegen.facts.headers import VirtualMethod
 from acmegen.manifest.driver_roles import REQUIRED
 from acmegen.manifest.load import Project, load_project
@@ -85,6 +85,18 @@ def test_names_of_its_own(tmp_path: Path) -> None:
     names = lower_names(project_of(tmp_path, "python_package: nova_torch\ncpp_namespace: nv\n").backend)
     assert (names.package, names.library, names.namespace) == ("nova_torch", "nova_torch", "nv")
     assert (names.device, names.pascal, names.upper) == ("nova", "Nova", "NOVA")
+    names = lower_names(project_of(tmp_path, "python_package: nova_torch\ncpp_library: nova_core\n").backend)
+    assert (names.package, names.library) == ("nova_torch", "nova_core")
+
+
+@pytest.mark.parametrize("names", ["cpp_library: vn_rt\n", "python_package: vn_rt\n"])
+def test_the_library_is_not_one_of_the_vendors(tmp_path: Path, names: str) -> None:
+    functions = "".join(f"    {role}: vn::{role}\n" for role in REQUIRED)
+    vendor = VENDOR.replace("[vendorrt]", "[vn_rt]")
+    with pytest.raises(DiagnosticError) as caught:
+        project_of(tmp_path, names + vendor + functions)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == codes.RESERVED_NAME and "`vn_rt`" in diagnostic.message
 
 
 def test_a_vendor_s_driver(tmp_path: Path) -> None:

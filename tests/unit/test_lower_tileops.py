@@ -22,6 +22,7 @@ NORM = TileOpsOp(
     outputs=("output",),
     reference="torch.nn.functional.rms_norm",
     signature_digest="",
+    signature="",
 )
 
 

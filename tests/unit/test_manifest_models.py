@@ -177,6 +177,11 @@ def test_bad_namespaces(value: str) -> None:
     assert error(BackendManifest, f"cpp_namespace: {value}\n").code in (codes.BAD_NAME, codes.RESERVED_NAME)
 
 
+@pytest.mark.parametrize("value", ["sim", "torch_cpu", "c10", "install", "a-b", "lib/x", "_C", "x" * 65])
+def test_bad_libraries(value: str) -> None:
+    assert error(BackendManifest, f"cpp_library: {value}\n").code in (codes.BAD_NAME, codes.RESERVED_NAME)
+
+
 @pytest.mark.parametrize("value", ["Apache-2.0", "MIT OR Apache-2.0", "LicenseRef-Nova", "apache-2.0"])
 def test_good_licences(value: str) -> None:
     assert backend(f"license: {value}\n").license.lower() == value.lower()

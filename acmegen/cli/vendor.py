@@ -1,0 +1,145 @@
+"""`acmegen vendor`: a project as a folder of another repository."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from acmegen.cli.formats import DiagnosticCommand
+from acmegen.cli.project import (
+    changing,
+    dry_run_option,
+    manifests_folder,
+    manifests_option,
+    wait_option,
+    warn_of_journal,
+)
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes
+from acmegen.output import verify as verification
+from acmegen.output.compare import Action, ActionKind
+from acmegen.output.lock import LOCK_NAME, digest
+from acmegen.output.provenance import exported_files
+from acmegen.output.publish import publish
+from acmegen.output.upgrade import unresolved_conflicts
+from acmegen.output.vendor import compare_export
+from acmegen.pipeline import generate, plan_changes
+from acmegen.vendoring import Export, NewNames, export_project
+
+_SHOWN = 20
+
+
+@click.group()
+def vendor() -> None:
+    """Export a project for another repository, and verify an export."""
+
+
+@vendor.command(cls=DiagnosticCommand)
+@click.argument("project", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("dest", type=click.Path(file_okay=False, path_type=Path))
+@manifests_option
+@click.option("--name", help="Another device name.")
+@click.option("--cpp-namespace", help="Another C++ namespace [default: follows from the device name].")
+@click.option("--library", help="Another name of the shared library [default: follows from the package].")
+@click.option("--python-package", help="Another Python package [default: follows from the device name].")
+@click.option("--contact", default="", help="Whom the reader shall tell of mistakes, in a line of VENDORED.md.")
+@click.option("--force", is_flag=True, help="Overwrite files of an earlier export that were edited in DEST.")
+@dry_run_option
+@wait_option
+def export(
+    project: Path,
+    dest: Path,
+    manifests: Path | None,
+    name: str | None,
+    cpp_namespace: str | None,
+    library: str | None,
+    python_package: str | None,
+    contact: str,
+    force: bool,
+    dry_run: bool,
+    wait: float,
+) -> None:
+    """Copy PROJECT, with licences and the digest of each file, into DEST, a folder of another repository.
+
+    The project must be up to date. Another export into the same folder updates it; files that were edited there are
+    refused, and those that were added there are left alone. Manifests are not copied.
+    """
+    source, target = project.resolve(), dest.resolve()
+    if source == target or source in target.parents or target in source.parents:
+        raise click.UsageError(f"{dest} and {project} lie in each other; export into a folder outside of the project")
+    chosen = NewNames(name, cpp_namespace, python_package, library)
+    result = _up_to_date_export(project, manifests_folder(project, manifests), chosen, contact)
+    with changing(dest, wait, dry_run):
+        actions = compare_export(result.files, exported_files(dest), dest, force)
+        _refuse(dest, actions)
+        if not dry_run:
+            lock_text = result.files[LOCK_NAME].decode()
+            publish(dest, [action for action in actions if action.path != LOCK_NAME], lock_text)
+    _report(result, actions)
+
+
+@vendor.command()
+@click.argument("dest", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path())
+def verify(dest: Path) -> None:
+    """Compare the export in DEST (default: this folder) with its own PROVENANCE.json.
+
+    Needs neither torch nor templates nor manifests. Exit code 0: no difference. 1: files are changed, missing or added.
+    2: DEST is no export.
+    """
+    sys.exit(verification.main([str(dest)]))
+
+
+def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact: str) -> Export:
+    """What is to be exported.
+
+    Raises:
+        DiagnosticError: the project is not up to date or has merge conflicts, or cannot be exported.
+    """
+    quoted = shlex.quote(str(project))
+    if warn_of_journal(project):
+        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, f"`{project}` cannot be exported as it is")])
+    generation = generate(manifests, project)
+    changes = plan_changes(generation, project)
+    changed = [action.path for action in (*changes.actions, changes.lock_action) if action.changes]
+    if changed:
+        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        message = f"`{project}` is not up to date: {changed[0]}{others}"
+        help_text = f"`acmegen check {quoted}` says what differs, `acmegen regen {quoted}` brings it up to date"
+        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help=help_text)])
+    if conflicts := tuple(unresolved_conflicts(project, changes.lock, Severity.ERROR)):
+        raise DiagnosticError(conflicts)
+    result = export_project(project, manifests, generation, chosen, contact)
+    if warn_of_journal(project):
+        message = f"`{project}` was changed while it was read"
+        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help="run the command again")])
+    return result
+
+
+def _refuse(dest: Path, actions: Sequence[Action]) -> None:
+    refused = [action for action in actions if action.kind is ActionKind.REFUSE]
+    if refused:
+        help_text = "nothing was written; make the change in the project, or overwrite edits with `--force`"
+        raise DiagnosticError(
+            Diagnostic(codes.EXPORT_EDITED, f"{dest / action.path}: {action.reason}", help=help_text)
+            for action in refused
+        )
+
+
+def _report(result: Export, actions: Sequence[Action]) -> None:
+    for action in actions:
+        if action.changes or action.reason:
+            click.echo(f"{action.kind.value:8} {action.path}" + (f"  ({action.reason})" if action.reason else ""))
+    counts = Counter(action.kind for action in actions)
+    click.echo(", ".join(f"{counts[kind]} {kind.value}" for kind in ActionKind if counts[kind]))
+    sha256 = digest(result.files[verification.PROVENANCE_NAME])
+    click.echo(f"The backend `{result.names.device}`; {verification.PROVENANCE_NAME} is {sha256}")
+    if result.left:
+        more = f" and {len(result.left) - _SHOWN} more places" if len(result.left) > _SHOWN else ""
+        click.echo(
+            f"The old name is still in names that are yours or the driver's: {', '.join(result.left[:_SHOWN])}{more}",
+            err=True,
+        )

@@ -1,0 +1,118 @@
+"""The operations on files that change a project: each does one thing, which happens or fails.
+
+Nothing else in acmegen writes to a project. Tests count these operations, and let each of them fail or be the last one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+NOT_A_FILE = "not a file"
+
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+_NO_SYNC = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+def fingerprint(path: Path) -> str | None:
+    """The sha256 of the file `path`; None when nothing is there, `NOT_A_FILE` for a link, a folder and the like."""
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            return NOT_A_FILE
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def write(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write the new file `path`; its permissions are `mode`, or what the umask gives."""
+    with path.open("xb") as file:
+        file.write(data)
+    if mode is not None:
+        path.chmod(mode)
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """Wait until the files and folders `paths` are on the disk; all at once, which takes little longer than one."""
+    with ThreadPoolExecutor(16) as pool:
+        for _ in pool.map(_sync, paths):
+            pass
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:  # some network file systems cannot sync folders
+            raise
+    finally:
+        os.close(handle)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Move `source` to `target`, atomically; a file that is there goes."""
+    source.replace(target)
+
+
+def back_up(path: Path, copy: Path) -> None:
+    """Make `copy` a second name of the file `path`, or a copy with its times where there are no hard links."""
+    try:
+        copy.hardlink_to(path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        unfinished = copy.with_name(f"{copy.name}.unfinished")
+        shutil.copy2(path, unfinished)
+        unfinished.replace(copy)
+
+
+def unlink(path: Path) -> None:
+    """Remove the file `path`, if it is there."""
+    path.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder `path`, if it is not there; its parent is."""
+    path.mkdir(exist_ok=True)
+
+
+def remove_folder(path: Path) -> bool:
+    """Remove the folder `path` if it is empty; whether it is gone."""
+    try:
+        path.rmdir()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY):
+            return False
+        raise
+    return True
+
+
+def make_folders(path: Path) -> tuple[Path, ...]:
+    """Make the folder `path` and what is missing above it; what was made, outermost first.
+
+    When one cannot be made, those made before it are removed.
+    """
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()][::-1]
+    for index, folder in enumerate(missing):
+        try:
+            make_folder(folder)
+        except BaseException:
+            with suppress(OSError):
+                remove_folders(missing[:index])
+            raise
+    return tuple(missing)
+
+
+def remove_folders(folders: Iterable[Path]) -> None:
+    """Remove those of `folders`, given outermost first, that are empty."""
+    for folder in reversed(tuple(folders)):
+        remove_folder(folder)

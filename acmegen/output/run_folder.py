@@ -1,0 +1,37 @@
+"""`.acmegen/run` in a project: what lies there only while a run changes it, and is never committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.output import files
+
+RUN_FOLDER = ".acmegen/run"
+
+
+def run_folder(project: Path) -> Path:
+    """The folder `.acmegen/run` of `project`, whether it exists or not.
+
+    Raises:
+        DiagnosticError: a link or a file is in its place, in that of `.acmegen`, or in that of the journal below it.
+    """
+    folder = project / RUN_FOLDER
+    for path in (folder.parent, folder, folder / "journal"):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            raise DiagnosticError(
+                [
+                    Diagnostic(
+                        codes.RUN_FOLDER_BLOCKED,
+                        f"`{path}` is not a folder, and acmegen keeps its journal there",
+                        help="move it away and run the command again",
+                    )
+                ]
+            )
+    return folder
+
+
+def remove_run_folder(project: Path) -> None:
+    """Remove `.acmegen/run` and `.acmegen`, if they are empty."""
+    folder = run_folder(project)
+    files.remove_folders((folder.parent, folder))

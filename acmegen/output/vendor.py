@@ -1,0 +1,118 @@
+"""What is vendored of a project, and what that changes in the folder that it is exported to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.output.compare import Action, ActionKind
+from acmegen.output.ignore import ALWAYS, ignore_rules
+from acmegen.output.lock import LOCK_NAME, Lock, digest, is_text_of
+from acmegen.output.obstacles import obstacle
+from acmegen.output.verify import is_ignored
+
+EDITED = "it was edited"
+FOREIGN = "a file that no export wrote is in its place"
+EDITED_STALE = "it was edited, and the export has no such file any more"
+STALE = "the export has no such file any more"
+
+
+def ignored_in(project: Path) -> tuple[str, ...]:
+    """The rules for what a build of `project` leaves behind, from its `.gitignore`."""
+    try:
+        lines = (project / ".gitignore").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except FileNotFoundError:
+        lines = []
+    return ignore_rules((*ALWAYS, *lines))
+
+
+def project_files(project: Path, lock: Lock, manifests: Path) -> dict[str, bytes]:
+    """What is vendored of `project`, by path: the generated files, and what else a build may need.
+
+    That is every file that its `.gitignore` does not ignore, but for the manifests, virtual environments, and what is
+    hidden. The lock is not among them.
+
+    Raises:
+        DiagnosticError: a symbolic link is among them.
+    """
+    paths = {path for path, entry in lock.files.items() if not entry.deleted}
+    paths |= set(_found(project, manifests.resolve(), list(ignored_in(project))))
+    links = sorted(path for path in paths if (project / path).is_symlink())
+    if links:
+        help_text = "put what it leads to in its place, or add it to the project's `.gitignore`"
+        raise DiagnosticError(
+            Diagnostic(codes.LINK_NOT_VENDORED, f"`{project / link}` is a symbolic link", help=help_text)
+            for link in links
+        )
+    return {path: (project / path).read_bytes() for path in sorted(paths)}
+
+
+def _found(project: Path, manifests: Path, rules: list[str]) -> Iterator[str]:
+    for parent, folders, files in os.walk(project):
+        here = Path(parent).relative_to(project)
+        for name in tuple(folders):
+            place, path = Path(parent, name), (here / name).as_posix()
+            is_other = name.startswith(".") or place.resolve() == manifests or (place / "pyvenv.cfg").exists()
+            if is_other or is_ignored(f"{path}/", rules) or is_ignored(f"{path}/_", rules):
+                folders.remove(name)
+            elif place.is_symlink():
+                yield path
+        for name in files:
+            path = (here / name).as_posix()
+            place = Path(parent, name)
+            if not (name.startswith(".") or path == LOCK_NAME or is_ignored(path, rules)) and (
+                place.is_file() or place.is_symlink()
+            ):
+                yield path
+
+
+def compare_export(
+    files: Mapping[str, bytes], exported: Mapping[str, str], folder: Path, force: bool = False
+) -> tuple[Action, ...]:
+    """The actions that make an export in `folder` equal to `files`, sorted by path.
+
+    Args:
+        files: what shall be there.
+        exported: the digests of what the last export wrote there. Files that it did not write are left alone.
+        folder: where it is.
+        force: whether files that were edited since are overwritten or removed.
+    """
+    actions = [_removal(path, sha256, folder, force) for path, sha256 in exported.items() if path not in files]
+    removed = {action.path for action in actions if action is not None and action.kind is ActionKind.REMOVE}
+    written = [_written(path, data, exported.get(path), folder, force, removed) for path, data in files.items()]
+    return tuple(sorted((action for action in (*actions, *written) if action), key=lambda action: action.path))
+
+
+def _removal(path: str, sha256: str, folder: Path, force: bool) -> Action | None:
+    if not os.path.lexists(folder / path):
+        return None
+    if obstructed := obstacle(folder, path):
+        return Action(ActionKind.KEEP, path, reason=f"{STALE}, and {obstructed}")
+    disk = (folder / path).read_bytes()
+    if force or is_text_of(disk, sha256):
+        return Action(ActionKind.REMOVE, path, reason=STALE, found=digest(disk))
+    return Action(ActionKind.REFUSE, path, reason=EDITED_STALE)
+
+
+def _written(path: str, data: bytes, sha256: str | None, folder: Path, force: bool, removed: set[str]) -> Action:
+    # A file need not be text: what is no UTF-8 is carried in surrogates.
+    text = data.decode(errors="surrogateescape")
+    if obstructed := obstacle(folder, path, removed):
+        return Action(ActionKind.REFUSE, path, reason=obstructed)
+    if not (folder / path).is_file():
+        return Action(ActionKind.CREATE, path, text)
+    disk = (folder / path).read_bytes()
+    if disk == data:
+        return Action(ActionKind.KEEP, path)
+    if sha256 is None:
+        return Action(ActionKind.REFUSE, path, reason=FOREIGN)
+    if force or is_text_of(disk, sha256):
+        return Action(ActionKind.REPLACE, path, text, found=digest(disk))
+    return Action(ActionKind.REFUSE, path, reason=EDITED)
+
+
+def with_digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The digest of each file."""
+    return {path: digest(data) for path, data in sorted(files.items())}
