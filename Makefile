@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 NAME ?= acme
 
-.PHONY: demo test test-nova stress benchmark lint setup generated clean
+.PHONY: demo test test-nova test-variants stress benchmark lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -35,6 +35,10 @@ test: setup
 # A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
 test-nova: setup
 	$(BIN)/python -m pytest tests/backend --backend nova
+
+# The flagship with other allocators, built and tested: what differs is in allocator.yaml.
+test-variants: setup
+	$(BIN)/python -m tests.variants
 
 # The allocators under random use, with each sanitizer: about half an hour.
 stress: setup

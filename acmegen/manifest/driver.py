@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
-from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
+from acmegen.manifest.driver_roles import GRAPHS_OPTIONAL, GRAPHS_REQUIRED, OPTIONAL, REQUIRED
 from acmegen.manifest.dtypes import DTYPES
 from acmegen.manifest.model import EMPTY_LIST, CppName, DtypeName, Header, LinkLibrary, Model
 
@@ -46,19 +47,59 @@ class FunctionBindings(Model):
         return {role: symbol for role, symbol in self.model_dump().items() if symbol is not None}
 
 
+def _fields(required: Mapping[str, str], optional: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a model with one for each role."""
+    return {
+        **{role: (CppName, Field(description=f"Required: `{signature}`.")) for role, signature in required.items()},
+        **{
+            role: (CppName | None, Field(default=None, description=f"Optional: `{signature}`."))
+            for role, signature in optional.items()
+        },
+    }
+
+
 if TYPE_CHECKING:
     DriverFunctions = FunctionBindings
+    GraphFunctions = FunctionBindings
 else:
     DriverFunctions = create_model(
         "DriverFunctions",
         __base__=FunctionBindings,
         __doc__="The driver's functions by role. Signatures are checked when the generated code is compiled.",
-        **{role: (CppName, Field(description=f"Required: `{signature}`.")) for role, signature in REQUIRED.items()},
-        **{
-            role: (CppName | None, Field(default=None, description=f"Optional: `{signature}`."))
-            for role, signature in OPTIONAL.items()
-        },
+        **_fields(REQUIRED, OPTIONAL),
     )
+    GraphFunctions = create_model(
+        "GraphFunctions",
+        __base__=FunctionBindings,
+        __doc__="The driver's functions for graphs by role, checked as the others are.",
+        **_fields(GRAPHS_REQUIRED, GRAPHS_OPTIONAL),
+    )
+
+
+class CaptureModeBinding(Model):
+    """The type that says which threads may not allocate memory during a capture, and its values."""
+
+    type: CppName = Field(description="The type.", examples=["simStreamCaptureMode"])
+    mode_global: CppName = Field(description="No thread may.")
+    mode_thread_local: CppName = Field(description="The thread that captures may not.")
+    mode_relaxed: CppName = Field(description="All may.")
+
+
+class CaptureStatusBinding(Model):
+    """The type that says whether a stream captures, and its value for yes."""
+
+    type: CppName = Field(description="The type.", examples=["simStreamCaptureStatus"])
+    active: CppName = Field(description="The stream captures.")
+
+
+class GraphsBinding(Model):
+    """How the driver captures the work of streams and launches it again."""
+
+    graph: CppName = Field(description="The type of captured work.", examples=["simGraph_t"])
+    executable: CppName = Field(description="The type of its form that can be launched.", examples=["simGraphExec_t"])
+    capture_mode: CaptureModeBinding = Field(description="How strict a capture is.")
+    capture_status: CaptureStatusBinding = Field(description="Whether a stream captures.")
+    functions: GraphFunctions = Field(description="The driver's functions for graphs by role.")
 
 
 class DriverBinding(Model):
@@ -74,6 +115,9 @@ class DriverBinding(Model):
     memcpy_kind: MemcpyKindBinding = Field(description="The direction of a copy.")
     event_disable_timing: CppName = Field(description="The flag that creates an event without times.")
     functions: DriverFunctions = Field(description="The driver's functions by role.")
+    graphs: GraphsBinding | None = Field(
+        default=None, description="Graphs, for `torch.accelerator.Graph`; without it the backend has none."
+    )
 
 
 class LibraryBinding(Model):

@@ -52,10 +52,14 @@ def _diagnostics(model: type[BaseModel], source: Source, errors: list[ErrorDetai
             # A list whose items were refused looks too short as well.
             yield _diagnostic(model, source, error)
     for path, fields in missing.items():
-        kind = "driver function" if path[-2:] == ("driver", "functions") else "field"
+        kind = "driver function" if _holds_driver_functions(path) else "field"
         names = ", ".join(f"`{name}`" for name in fields)
         message = f"missing {kind}{'s' * (len(fields) > 1)} {names}"
         yield Diagnostic(codes.MISSING_FIELD, message, source.span(path), label="in this mapping")
+
+
+def _holds_driver_functions(path: NodePath) -> bool:
+    return path[-2:] in (("driver", "functions"), ("graphs", "functions"))
 
 
 def _has_inner(location: Location, errors: Iterable[ErrorDetails]) -> bool:
@@ -90,7 +94,7 @@ def _diagnostic(model: type[BaseModel], source: Source, error: ErrorDetails) -> 
         return Diagnostic(kind, context["message"], span, label=label, secondary=secondary, help=remedy)
     if kind == "extra_forbidden":
         name = str(location[-1])
-        what = "driver function" if path[-3:-1] == ("driver", "functions") else "field"
+        what = "driver function" if _holds_driver_functions(path[:-1]) else "field"
         label = did_you_mean(name, _fields(model, location[:-1]))
         return Diagnostic(codes.UNKNOWN_FIELD, f"unknown {what} `{name}`", source.span(path, key=True), label=label)
     if kind in _EXPECTED:

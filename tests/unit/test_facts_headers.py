@@ -19,6 +19,7 @@ NAMESPACES = {
     "Allocator": "c10",
     "DeviceAllocator": "c10",
     "HostAllocator": "at",
+    "GraphImplInterface": "at",
 }
 BASE = """
 namespace c10 { struct Allocator; }
@@ -124,6 +125,7 @@ def test_the_installed_torch() -> None:
     assert {"allocate", "emptyCache"} <= {method.name for method in methods["DeviceAllocator"]}
     assert {"record_event", "get_stats"} <= {method.name for method in methods["HostAllocator"]}
     assert {"set_offset", "clone_impl"} <= {method.name for method in methods["GeneratorImpl"]}
+    assert {"capture_begin", "replay"} <= {method.name for method in methods["GraphImplInterface"]}
 
 
 @pytest.mark.parametrize("class_name", CLASSES)
