@@ -8,7 +8,7 @@ NAME ?= acme
 COUNT ?= 20000
 SEED ?= 1
 
-.PHONY: demo test test-nova fuzz proofs stress benchmark lint setup generated clean
+.PHONY: demo test test-nova test-variants fuzz proofs stress benchmark lint setup generated clean
 
 setup: $(VENV)/.ready
 
@@ -37,6 +37,10 @@ test: setup
 # A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
 test-nova: setup
 	$(BIN)/python -m pytest tests/backend --backend nova
+
+# The flagship with other allocators, built and tested: what differs is in allocator.yaml.
+test-variants: setup
+	$(BIN)/python -m tests.variants
 
 # Thousands of damaged manifests, each through the whole line: a quarter of an hour on two cores.
 fuzz: setup

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
 from acmegen.manifest.load import TILEOPS
 from acmegen.output import verify
 from acmegen.output.licenses import license_texts
@@ -85,8 +85,15 @@ def export_project(
     added = {LOCK_NAME: dump_lock(lock), README_NAME: readme, VERIFY_NAME: inspect.getsource(verify)}
     if taken := sorted({*added, verify.PROVENANCE_NAME} & files.keys()):
         help_text = "give it another name, or add it to the project's `.gitignore`"
-        messages = [f"`{project / path}` has the name of a file that the export adds" for path in taken]
-        raise DiagnosticError(Diagnostic(codes.EXPORT_NAME_TAKEN, text, help=help_text) for text in messages)
+        raise DiagnosticError(
+            Diagnostic(
+                codes.EXPORT_NAME_TAKEN,
+                f"`{project / path}` has the name of a file that the export adds",
+                Span.of_file(project / path),
+                help=help_text,
+            )
+            for path in taken
+        )
     files = files | license_texts(files) | {path: text.encode() for path, text in added.items()}
     provenance = Provenance(
         names=asdict(names),

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import yaml
 
-from acmegen.manifest.driver_roles import HOST_ACCESS, OPTIONAL, REQUIRED
-from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverFunction, DriverPlan, LibraryPlan, TorchPlan
+from acmegen.manifest.driver_roles import GRAPHS_OPTIONAL, GRAPHS_REQUIRED, HOST_ACCESS, OPTIONAL, REQUIRED
+from acmegen.plan.device import (
+    AllocatorPlan,
+    BackendPlan,
+    DriverFunction,
+    DriverPlan,
+    GraphsPlan,
+    LibraryPlan,
+    TorchPlan,
+)
 from acmegen.plan.names import derive_names
 from acmegen.plan.ops import OpsPlan
 from acmegen.plan.plan import Plan
@@ -17,15 +25,22 @@ def sample_plan(device: str = "acme") -> Plan:
     preset = Path(__file__).parent.parent / "manifests" / "presets" / "simulator.yaml"
     binding = yaml.safe_load(preset.read_text())
     driver, library = binding["driver"], binding["library"]
+    graphs = driver["graphs"]
     types = {
         "status": driver["status"]["type"],
         "stream": driver["stream"],
         "event": driver["event"],
         "kind": driver["memcpy_kind"]["type"],
+        "graph": graphs["graph"],
+        "executable": graphs["executable"],
+        "capture_mode": graphs["capture_mode"]["type"],
+        "capture_status": graphs["capture_status"]["type"],
     }
+    signatures = {**REQUIRED, **OPTIONAL, **GRAPHS_REQUIRED, **GRAPHS_OPTIONAL}
     functions = {
-        role: DriverFunction(role, symbol, {**REQUIRED, **OPTIONAL}[role].format(**types), f"driver.functions.{role}")
-        for role, symbol in driver["functions"].items()
+        role: DriverFunction(role, symbol, signatures[role].format(**types), f"{section}.functions.{role}")
+        for section, bound in (("driver", driver["functions"]), ("driver.graphs", graphs["functions"]))
+        for role, symbol in bound.items()
     }
     every = frozenset()
     return Plan(
@@ -65,6 +80,16 @@ def sample_plan(device: str = "acme") -> Plan:
             host_access=functions.keys() >= HOST_ACCESS,
         ),
         library=LibraryPlan(tuple(library["headers"]), tuple(library["link"]), library["dtype"], library["dtypes"]),
+        graphs=GraphsPlan(
+            graph_type=types["graph"],
+            executable_type=types["executable"],
+            capture_mode_type=types["capture_mode"],
+            capture_mode_global=graphs["capture_mode"]["mode_global"],
+            capture_mode_thread_local=graphs["capture_mode"]["mode_thread_local"],
+            capture_mode_relaxed=graphs["capture_mode"]["mode_relaxed"],
+            capture_status_type=types["capture_status"],
+            capture_status_active=graphs["capture_status"]["active"],
+        ),
         allocator=AllocatorPlan(
             device_kind="caching",
             alignment=512,
@@ -81,7 +106,7 @@ def sample_plan(device: str = "acme") -> Plan:
             max_non_split_rounding=20 << 20,
             garbage_collection_threshold=None,
         ),
-        torch=TorchPlan("2.13.0", every, every, every, every, every, {}),
+        torch=TorchPlan("2.13.0", every, every, every, every, every, every, {}),
         ops=OpsPlan(),
         tileops=None,
     )

@@ -25,17 +25,17 @@ def check(project: Path, manifests: Path | None, diff: bool, fix: bool) -> None:
 
     Exit code 0: equal. 1: files are stale, missing, left over or edited, or the manifests are wrong. 2: cannot run.
     """
-    interrupted = warn_of_journal(project)
+    interruption = warn_of_journal(project)
     folder = manifests_folder(project, manifests)
     if fix:
         for made in fix_manifests(folder):
             print_fix(made)
     generation = generate(folder, project)
     changes = plan_changes(generation, project)
-    if prints_document() and changes.any:
-        raise DiagnosticError(findings(project, changes.actions, changes.lock_action))
     print_changes(project, changes, diff)
     warn_of_conflicts(project, changes)
-    if changes.any or interrupted:
+    if changes.any or interruption:
+        if prints_document():
+            raise DiagnosticError([*interruption, *findings(project, changes.actions, changes.lock_action)])
         click.echo("Run `acmegen regen` to bring the project up to date.", err=True)
         sys.exit(1)

@@ -45,8 +45,11 @@ class DiagnosticGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, as click does; refuse `--format` before one that it does not apply to."""
         name, command, rest = super().resolve_command(ctx, args)
-        if _META in ctx.meta and command is not None and not isinstance(command, DiagnosticCommand):
-            raise click.UsageError(f"--format does not apply to `acmegen {name}`", ctx)
+        if _META in ctx.meta and command is not None and not isinstance(command, (DiagnosticCommand, DiagnosticGroup)):
+            path = f"{ctx.command_path} {name}"
+            if any("--format" in option.opts for option in command.params):
+                raise click.UsageError(f"`{path}` has a --format of its own, which stands behind it", ctx)
+            raise click.UsageError(f"--format does not apply to `{path}`", ctx)
         return name, command, rest
 
 

@@ -63,19 +63,23 @@ def _say_that_it_waits(project: Path, holder: Holder | None) -> None:
     click.echo(f"Waiting for {holder or 'another acmegen'}, which is changing {project}.", err=True)
 
 
-def warn_of_journal(project: Path) -> bool:
-    """Say, for a command that changes nothing, that a run on `project` is going on or was interrupted; whether so."""
+def warn_of_journal(project: Path) -> tuple[Diagnostic, ...]:
+    """Say, for a command that changes nothing, that a run on `project` is going on or was interrupted, if so."""
+    warnings = tuple(_interruption(project))
+    print_text(warnings)
+    return warnings
+
+
+def _interruption(project: Path) -> Iterator[Diagnostic]:
     if not left_journal(project):
-        return False
+        return
     if holder := current_holder(project):
         message = f"{holder} is changing `{project}` right now"
         help_text = "run the command again when that is done"
     else:
         message = f"a run that changed `{project}` was interrupted, so it may be half changed"
         help_text = f"`acmegen doctor {shlex.quote(str(project))}` puts it in order"
-    warning = Diagnostic(codes.RUN_INTERRUPTED, message, severity=Severity.WARNING, help=help_text)
-    print_text([warning])
-    return True
+    yield Diagnostic(codes.RUN_INTERRUPTED, message, severity=Severity.WARNING, help=help_text)
 
 
 def paths_in_project(paths: Sequence[Path]) -> tuple[Path, list[str]]:
@@ -90,7 +94,7 @@ def paths_in_project(paths: Sequence[Path]) -> tuple[Path, list[str]]:
         absolute = Path(os.path.normpath(Path.cwd() / path))
         project = next((folder for folder in absolute.parents if (folder / LOCK_NAME).is_file()), None)
         if project is None:
-            message, help_text = f"`{path}` is in no project: no folder above it has an {LOCK_NAME}", None
+            message, help_text = f"`{path}` is in no project: no folder above it has an `{LOCK_NAME}`", None
             raise DiagnosticError([Diagnostic(codes.NOT_GENERATED, message, help=help_text)])
         found.setdefault(project, []).append(absolute.relative_to(project).as_posix())
     if len(found) > 1:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from acmegen.cli.formats import DiagnosticCommand
+from acmegen.cli.formats import DiagnosticCommand, DiagnosticGroup
 from acmegen.cli.project import (
     changing,
     dry_run_option,
@@ -26,14 +26,15 @@ from acmegen.output.lock import LOCK_NAME, digest
 from acmegen.output.provenance import exported_files
 from acmegen.output.publish import publish
 from acmegen.output.upgrade import unresolved_conflicts
-from acmegen.output.vendor import compare_export
+from acmegen.output.vendor import compare_export, export_refusals
 from acmegen.pipeline import generate, plan_changes
 from acmegen.vendoring import Export, NewNames, export_project
 
 _SHOWN = 20
+_HALF_CHANGED = "`{}` cannot be exported while a run changes it, or after one that was interrupted"
 
 
-@click.group()
+@click.group(cls=DiagnosticGroup)
 def vendor() -> None:
     """Export a project for another repository, and verify an export."""
 
@@ -75,7 +76,8 @@ def export(
     result = _up_to_date_export(project, manifests_folder(project, manifests), chosen, contact)
     with changing(dest, wait, dry_run):
         actions = compare_export(result.files, exported_files(dest), dest, force)
-        _refuse(dest, actions)
+        if refused := tuple(export_refusals(dest, actions)):
+            raise DiagnosticError(refused)
         if not dry_run:
             lock_text = result.files[LOCK_NAME].decode()
             publish(dest, [action for action in actions if action.path != LOCK_NAME], lock_text)
@@ -101,13 +103,13 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
     """
     quoted = shlex.quote(str(project))
     if warn_of_journal(project):
-        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, f"`{project}` cannot be exported as it is")])
+        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, _HALF_CHANGED.format(project))])
     generation = generate(manifests, project)
     changes = plan_changes(generation, project)
     changed = [action.path for action in (*changes.actions, changes.lock_action) if action.changes]
     if changed:
         others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        message = f"`{project}` is not up to date: {changed[0]}{others}"
+        message = f"`{project}` is not up to date: `{changed[0]}`{others}"
         help_text = f"`acmegen check {quoted}` says what differs, `acmegen regen {quoted}` brings it up to date"
         raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help=help_text)])
     if conflicts := tuple(unresolved_conflicts(project, changes.lock, Severity.ERROR)):
@@ -117,16 +119,6 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
         message = f"`{project}` was changed while it was read"
         raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help="run the command again")])
     return result
-
-
-def _refuse(dest: Path, actions: Sequence[Action]) -> None:
-    refused = [action for action in actions if action.kind is ActionKind.REFUSE]
-    if refused:
-        help_text = "nothing was written; make the change in the project, or overwrite edits with `--force`"
-        raise DiagnosticError(
-            Diagnostic(codes.EXPORT_EDITED, f"{dest / action.path}: {action.reason}", help=help_text)
-            for action in refused
-        )
 
 
 def _report(result: Export, actions: Sequence[Action]) -> None:

@@ -24,6 +24,7 @@ CLASSES: Mapping[str, str] = {
     "Allocator": "c10/core/Allocator.h",
     "DeviceAllocator": "c10/core/CachingDeviceAllocator.h",
     "HostAllocator": "ATen/core/CachingHostAllocator.h",
+    "GraphImplInterface": "ATen/core/GraphImplInterface.h",
 }
 
 NAMESPACES: Mapping[str, str] = {
@@ -34,6 +35,7 @@ NAMESPACES: Mapping[str, str] = {
     "Allocator": "c10",
     "DeviceAllocator": "c10",
     "HostAllocator": "at",
+    "GraphImplInterface": "at",
 }
 
 # The grammar knows no macros: these stand where a class name or a declaration would, and say nothing about methods.

@@ -197,7 +197,7 @@ class HostAllocator(Model):
     kind: Literal["caching", "direct", "none"] = Field(
         default="caching",
         description="`caching`: freed blocks are kept for later. `direct`: each allocation is one of the driver's. "
-        "`none`: ordinary memory, nothing is pinned.",
+        "`none`: there is no pinned memory, and asking for it is an error.",
         examples=["direct"],
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
-from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
+from acmegen.manifest.driver_roles import GRAPHS_OPTIONAL, GRAPHS_REQUIRED, OPTIONAL, REQUIRED
 from acmegen.manifest.dtypes import DTYPES
 from acmegen.manifest.model import EMPTY_LIST, CppName, CppType, CppValue, DtypeName, Header, LinkLibrary, Model
 
@@ -53,25 +54,90 @@ def _example(role: str) -> str:
     return "sim" + "".join(word.capitalize() for word in role.split("_"))
 
 
-if TYPE_CHECKING:
-    DriverFunctions = FunctionBindings
-else:
-    DriverFunctions = create_model(
-        "DriverFunctions",
-        __base__=FunctionBindings,
-        __doc__="The driver's functions by role. Signatures are checked when the generated code is compiled.",
+def _fields(required: Mapping[str, str], optional: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a model with one for each role."""
+    return {
         **{
             role: (CppName, Field(description=f"Required: `{signature}`.", examples=[_example(role)]))
-            for role, signature in REQUIRED.items()
+            for role, signature in required.items()
         },
         **{
             role: (
                 CppName | None,
                 Field(default=None, description=f"Optional: `{signature}`.", examples=[_example(role)]),
             )
-            for role, signature in OPTIONAL.items()
+            for role, signature in optional.items()
         },
+    }
+
+
+if TYPE_CHECKING:
+    DriverFunctions = FunctionBindings
+    GraphFunctions = FunctionBindings
+else:
+    DriverFunctions = create_model(
+        "DriverFunctions",
+        __base__=FunctionBindings,
+        __doc__="The driver's functions by role. Signatures are checked when the generated code is compiled.",
+        **_fields(REQUIRED, OPTIONAL),
     )
+    GraphFunctions = create_model(
+        "GraphFunctions",
+        __base__=FunctionBindings,
+        __doc__="The driver's functions for graphs by role, checked as the others are.",
+        **_fields(GRAPHS_REQUIRED, GRAPHS_OPTIONAL),
+    )
+
+
+_CAPTURE_MODE_EXAMPLE = {
+    "type": "simStreamCaptureMode",
+    "mode_global": "simStreamCaptureModeGlobal",
+    "mode_thread_local": "simStreamCaptureModeThreadLocal",
+    "mode_relaxed": "simStreamCaptureModeRelaxed",
+}
+_CAPTURE_STATUS_EXAMPLE = {"type": "simStreamCaptureStatus", "active": "simStreamCaptureStatusActive"}
+_GRAPH_FUNCTIONS_EXAMPLE = {role: _example(role) for role in GRAPHS_REQUIRED}
+
+
+class CaptureModeBinding(Model):
+    """The type that says which threads may not allocate memory during a capture, and its values."""
+
+    type: CppType = Field(description="The type.", examples=[_CAPTURE_MODE_EXAMPLE["type"]])
+    mode_global: CppValue = Field(description="No thread may.", examples=[_CAPTURE_MODE_EXAMPLE["mode_global"]])
+    mode_thread_local: CppValue = Field(
+        description="The thread that captures may not.", examples=[_CAPTURE_MODE_EXAMPLE["mode_thread_local"]]
+    )
+    mode_relaxed: CppValue = Field(description="All may.", examples=[_CAPTURE_MODE_EXAMPLE["mode_relaxed"]])
+
+
+class CaptureStatusBinding(Model):
+    """The type that says whether a stream captures, and its value for yes."""
+
+    type: CppType = Field(description="The type.", examples=[_CAPTURE_STATUS_EXAMPLE["type"]])
+    active: CppValue = Field(description="The stream captures.", examples=[_CAPTURE_STATUS_EXAMPLE["active"]])
+
+
+class GraphsBinding(Model):
+    """How the driver captures the work of streams and launches it again."""
+
+    graph: CppType = Field(description="The type of captured work.", examples=["simGraph_t"])
+    executable: CppType = Field(description="The type of its form that can be launched.", examples=["simGraphExec_t"])
+    capture_mode: CaptureModeBinding = Field(description="How strict a capture is.", examples=[_CAPTURE_MODE_EXAMPLE])
+    capture_status: CaptureStatusBinding = Field(
+        description="Whether a stream captures.", examples=[_CAPTURE_STATUS_EXAMPLE]
+    )
+    functions: GraphFunctions = Field(
+        description="The driver's functions for graphs by role.", examples=[_GRAPH_FUNCTIONS_EXAMPLE]
+    )
+
+
+_GRAPHS_EXAMPLE = {
+    "graph": "simGraph_t",
+    "executable": "simGraphExec_t",
+    "capture_mode": _CAPTURE_MODE_EXAMPLE,
+    "capture_status": _CAPTURE_STATUS_EXAMPLE,
+    "functions": _GRAPH_FUNCTIONS_EXAMPLE,
+}
 
 
 class DriverBinding(Model):
@@ -111,6 +177,11 @@ class DriverBinding(Model):
     )
     functions: DriverFunctions = Field(
         description="The driver's functions by role.", examples=[{role: _example(role) for role in REQUIRED}]
+    )
+    graphs: GraphsBinding | None = Field(
+        default=None,
+        description="Graphs, for `torch.accelerator.Graph`; without it the backend has none.",
+        examples=[_GRAPHS_EXAMPLE],
     )
 
 

@@ -1,7 +1,8 @@
 """The functions of a driver's API that a backend needs, with the C++ type each must have.
 
-`{status}`, `{stream}`, `{event}` and `{kind}` stand for the types that the manifest names. The shapes are those of the
-CUDA runtime API, which most vendors' runtimes follow, so that a binding by name is enough.
+`{status}`, `{stream}`, `{event}` and `{kind}` stand for the types that the manifest names, and for graphs `{graph}`,
+`{executable}`, `{capture_mode}` and `{capture_status}`. The shapes are those of the CUDA runtime API, which most
+vendors' runtimes follow, so that a binding by name is enough.
 """
 
 from __future__ import annotations
@@ -38,12 +39,35 @@ OPTIONAL: dict[str, str] = {
     "host_pointer": "{status}(void**, const void*)",
     "launch_host_function": "{status}({stream}, void (*)(void*), void*)",
     "declare_access": "{status}(const char*, const void*, size_t, int, const int64_t*, const int64_t*, int)",
+    "poison_async": "{status}(void*, size_t, {stream})",
+    "instrumentation": "int()",
+}
+
+# For drivers that capture graphs, in the section `graphs` of the binding.
+GRAPHS_REQUIRED: dict[str, str] = {
+    "stream_begin_capture": "{status}({stream}, {capture_mode})",
+    "stream_end_capture": "{status}({stream}, {graph}*)",
+    "stream_get_capture_info": "{status}({stream}, {capture_status}*, unsigned long long*)",
+    "thread_exchange_capture_mode": "{status}({capture_mode}*)",
+    "graph_instantiate": "{status}({executable}*, {graph}, unsigned long long)",
+    "graph_launch": "{status}({executable}, {stream})",
+    "graph_executable_destroy": "{status}({executable})",
+    "graph_destroy": "{status}({graph})",
+}
+
+GRAPHS_OPTIONAL: dict[str, str] = {
+    "graph_debug_print": "{status}({graph}, const char*, unsigned int)",
 }
 
 # `declare_access` serves drivers that check the order between streams, such as the simulator: before a host function is
 # launched, it is called once for each range that the function touches, with the kernel's name, the address, the
 # element's size, the dimensions, the sizes, and the strides in bytes. The last argument is 0 for a read, 1 for a write;
 # 2 is added when the calling thread itself touches the memory, now.
+#
+# `poison_async` serves those that fill memory which nobody may read: a caching allocator calls it for what it keeps.
+#
+# `instrumentation` says which of the two the driver needs now: 1 for `declare_access`, 2 for `poison_async`, or their
+# sum. It is asked before each of those calls, and so should cost next to nothing. Without it, both are always made.
 
 # `expr` in its host form and `reference` need both: the host's address of device memory, and a host function that
 # runs in stream order.

@@ -101,7 +101,8 @@ def _is_key(error: ErrorDetails) -> bool:
 
 
 def _what(mapping: NodePath) -> str:
-    return "driver function" if mapping[-2:] == ("driver", "functions") else "field"
+    functions = (("driver", "functions"), ("graphs", "functions"))
+    return "driver function" if mapping[-2:] in functions else "field"
 
 
 def _diagnostic(source: Source, error: ErrorDetails, place: Place) -> Diagnostic:

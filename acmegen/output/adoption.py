@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes, did_you_mean
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, did_you_mean
 from acmegen.output.compare import STALE, Action, ActionKind, file_record, locked_files, owned_action, removal
 from acmegen.output.lock import Lock, is_text_of
 from acmegen.output.obstacles import obstacle
@@ -29,8 +29,7 @@ def adopt(tree: Tree, lock: Lock, project: Path, paths: Iterable[str]) -> tuple[
     """
     _check(tree, lock, project, paths)
     if absent := [path for path in paths if not os.path.lexists(project / path) and not _is_users(tree, lock, path)]:
-        ways = "`acmegen regen` writes it"
-        raise DiagnosticError(Diagnostic(codes.NOT_GENERATED, f"{path} is not there", help=ways) for path in absent)
+        raise DiagnosticError(_misnamed(project, path, "is not there", "`acmegen regen` writes it") for path in absent)
     actions = (action for path in dict.fromkeys(paths) for action in _adopt(tree, lock, project, path))
     return tuple(sorted(actions, key=lambda action: action.path))
 
@@ -45,7 +44,7 @@ def restore(tree: Tree, lock: Lock, project: Path, paths: Iterable[str], force: 
     """
     _check(tree, lock, project, paths)
     if stale := [path for path in paths if path not in tree]:
-        raise DiagnosticError(Diagnostic(codes.NOT_GENERATED, f"{path}: {STALE}", help=HELP) for path in stale)
+        raise DiagnosticError(_misnamed(project, path, f"is not generated: {STALE}", HELP) for path in stale)
     actions = (action for path in dict.fromkeys(paths) for action in _restore(tree, lock, project, path, force))
     return tuple(sorted(actions, key=lambda action: action.path))
 
@@ -65,11 +64,14 @@ def _check(tree: Tree, lock: Lock, project: Path, paths: Iterable[str]) -> None:
     for path in paths:
         if path in known:
             continue
-        what = "a folder; name the files in it" if (project / path).is_dir() else "not a generated file"
-        help_text = did_you_mean(path, known) or HELP
-        unknown.append(Diagnostic(codes.NOT_GENERATED, f"{path} is {what}", help=help_text))
+        what = "is a folder; name the files in it" if (project / path).is_dir() else "is not a generated file"
+        unknown.append(_misnamed(project, path, what, did_you_mean(path, known) or HELP))
     if unknown:
         raise DiagnosticError(unknown)
+
+
+def _misnamed(project: Path, path: str, what: str, help_text: str) -> Diagnostic:
+    return Diagnostic(codes.NOT_GENERATED, f"`{path}` {what}", Span.of_file(project / path), help=help_text)
 
 
 def _is_users(tree: Tree, lock: Lock, path: str) -> bool:

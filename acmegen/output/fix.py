@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
+import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from acmegen.data import data_folder
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Span, apply_edits, codes, compatible_edits, text_at
+from acmegen.output import files
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -70,13 +70,11 @@ def _changed(path: Path) -> Diagnostic:
 
 def _write(path: Path, data: bytes) -> None:
     """Replace the file `path` atomically; its permissions stay."""
-    handle, name = tempfile.mkstemp(prefix=".acmegen-", dir=path.parent)
+    new = path.with_name(f".acmegen-{os.getpid()}.new")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        shutil.copymode(path, name)
-        Path(name).replace(path)
+        files.write(new, data, stat.S_IMODE(path.stat().st_mode))
+        files.replace(new, path)
     except BaseException:
         with suppress(OSError):
-            Path(name).unlink()
+            files.unlink(new)
         raise

@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import codes
 from acmegen.output import files
 from acmegen.output.lock import inside
 from acmegen.output.run_folder import RUN_FOLDER, remove_run_folder, run_folder
+from acmegen.output.unreadable import unreadable
 
 JOURNAL_FOLDER = f"{RUN_FOLDER}/journal"
 
@@ -117,17 +118,7 @@ def read_journal(project: Path) -> Journal | None:
         except FileNotFoundError:
             continue
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise _unreadable(project, str(error)) from None
+            help_text = f"restore the project from version control and remove `{JOURNAL_FOLDER}` in it"
+            what = "the journal of an interrupted run"
+            raise unreadable(codes.JOURNAL_UNREADABLE, path, error, help_text, what) from None
     return Journal(project)
-
-
-def _unreadable(project: Path, reason: str) -> DiagnosticError:
-    return DiagnosticError(
-        [
-            Diagnostic(
-                codes.JOURNAL_UNREADABLE,
-                f"cannot read the journal of an interrupted run in `{project / JOURNAL_FOLDER}`: {reason}",
-                help=f"restore the project from version control and remove `{JOURNAL_FOLDER}` in it",
-            )
-        ]
-    )

@@ -11,11 +11,13 @@ from pathlib import Path
 from packaging.version import Version
 
 from acmegen import __version__
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
+from acmegen.output.unreadable import unreadable
 from acmegen.render.outputs import Owner
 
 LOCK_NAME = "acmegen.lock"
 LOCK_FORMAT = 1
+_WAY_ON = "restore it from version control, or remove it and run `acmegen regen --force`"
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def read_lock(project: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, str(error)) from None
+        raise unreadable(codes.LOCK_UNREADABLE, path, error, _WAY_ON) from None
     try:
         data = json.loads(text)
         form = data.pop("lock")
@@ -102,7 +104,7 @@ def read_lock(project: Path) -> Lock | None:
         files = {inside(name): _locked_file(entry) for name, entry in data.pop("files").items()}
         lock = Lock(**data, files=files)
         if not (isinstance(lock.acmegen, str) and isinstance(lock.manifests, str)):
-            raise TypeError("`acmegen` or `manifests` is not text")
+            raise ValueError("`acmegen` or `manifests` is not text")
         for name in ("sources", "facts", "formatters"):
             _check_texts(name, getattr(lock, name))
         for kind, texts in lock.surface.items():
@@ -111,28 +113,28 @@ def read_lock(project: Path) -> Lock | None:
             raise _newer(path, lock.acmegen)
         return lock
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(path, str(error)) from None
+        raise unreadable(codes.LOCK_UNREADABLE, path, error, _WAY_ON) from None
 
 
 def inside(path: str) -> str:
     """`path`, if it is one that acmegen could have written."""
     if path.startswith("/") or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
-        raise ValueError(f"{path!r} is not a path inside of the project")
+        raise ValueError(f"`{path}` is not a path inside of the project")
     return path
 
 
 def _locked_file(entry: Mapping[str, object]) -> LockedFile:
     file = LockedFile(**entry)  # type: ignore[arg-type]
     if file.owner not in (owner.value for owner in Owner):
-        raise ValueError(f"{file.owner!r} is no owner")
+        raise ValueError(f"`{file.owner}` is no owner")
     if not (isinstance(file.sha256, str) and isinstance(file.template, str) and isinstance(file.deleted, bool)):
-        raise TypeError("the entry of a file has values of the wrong type")
+        raise ValueError("the entry of a file has values of the wrong type")
     return file
 
 
 def _check_texts(name: str, texts: object) -> None:
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
-        raise TypeError(f"`{name}` does not map names to texts")
+        raise ValueError(f"`{name}` does not map names to texts")
 
 
 def _release(version: str) -> Version:
@@ -146,19 +148,8 @@ def _newer(path: Path, version: str) -> DiagnosticError:
             Diagnostic(
                 codes.OLDER_ACMEGEN,
                 f"`{path}` was written by acmegen {version}, and this is the older acmegen {__version__}",
+                Span.of_file(path),
                 help=f"`pip install 'acmegen>={version}'`",
-            )
-        ]
-    )
-
-
-def _unreadable(path: Path, reason: str) -> DiagnosticError:
-    return DiagnosticError(
-        [
-            Diagnostic(
-                codes.LOCK_UNREADABLE,
-                f"cannot read `{path}`: {reason}",
-                help="restore it from version control, or remove it and run `acmegen regen --force`",
             )
         ]
     )

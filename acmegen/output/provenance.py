@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from acmegen.data import data_folder
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import codes
 from acmegen.output.lock import Lock, digest, inside
 from acmegen.output.pristine import PRISTINE_TEMPLATE
+from acmegen.output.unreadable import unreadable
 from acmegen.output.verify import PROVENANCE_NAME
 
 PROVENANCE_FORMAT = 1
@@ -73,7 +74,5 @@ def exported_files(folder: Path) -> dict[str, str]:
         return {}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         help_text = "restore it from version control, or export into an empty folder"
-        raise DiagnosticError(
-            [Diagnostic(codes.PROVENANCE_UNREADABLE, f"cannot read `{path}`: {error}", help=help_text)]
-        ) from None
+        raise unreadable(codes.PROVENANCE_UNREADABLE, path, error, help_text) from None
     return files

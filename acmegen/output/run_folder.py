@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
 from acmegen.output import files
 
 RUN_FOLDER = ".acmegen/run"
@@ -24,6 +24,7 @@ def run_folder(project: Path) -> Path:
                     Diagnostic(
                         codes.RUN_FOLDER_BLOCKED,
                         f"`{path}` is not a folder, and acmegen keeps its journal there",
+                        Span.of_file(path),
                         help="move it away and run the command again",
                     )
                 ]

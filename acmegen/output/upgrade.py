@@ -81,7 +81,7 @@ def unresolved_conflicts(project: Path, lock: Lock, severity: Severity) -> Itera
             conflicts = "1 merge conflict" if len(lines) == 1 else f"{len(lines)} merge conflicts"
             yield Diagnostic(
                 codes.MERGE_CONFLICTS,
-                f"{path} has {conflicts}",
+                f"`{path}` has {conflicts}",
                 Span(place, lines[0], 1, lines[0], len(MINE)),
                 severity=severity,
                 help="edit the file: keep what is right, and remove the marker lines",

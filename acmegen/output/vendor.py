@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
 from acmegen.output.compare import Action, ActionKind
 from acmegen.output.ignore import ALWAYS, ignore_rules
 from acmegen.output.lock import LOCK_NAME, Lock, digest, is_text_of
@@ -43,7 +43,12 @@ def project_files(project: Path, lock: Lock, manifests: Path) -> dict[str, bytes
     if links:
         help_text = "put what it leads to in its place, or add it to the project's `.gitignore`"
         raise DiagnosticError(
-            Diagnostic(codes.LINK_NOT_VENDORED, f"`{project / link}` is a symbolic link", help=help_text)
+            Diagnostic(
+                codes.LINK_NOT_VENDORED,
+                f"`{project / link}` is a symbolic link",
+                Span.of_file(project / link),
+                help=help_text,
+            )
             for link in links
         )
     return {path: (project / path).read_bytes() for path in sorted(paths)}
@@ -111,6 +116,18 @@ def _written(path: str, data: bytes, sha256: str | None, folder: Path, force: bo
     if force or is_text_of(disk, sha256):
         return Action(ActionKind.REPLACE, path, text, found=digest(disk))
     return Action(ActionKind.REFUSE, path, reason=EDITED)
+
+
+def export_refusals(folder: Path, actions: Iterable[Action]) -> Iterator[Diagnostic]:
+    """A diagnostic for each refused one of `actions`, which are those of an export into `folder`."""
+    for action in actions:
+        if action.kind is ActionKind.REFUSE:
+            yield Diagnostic(
+                codes.EXPORT_EDITED,
+                f"`{folder / action.path}`: {action.reason}",
+                Span.of_file(folder / action.path),
+                help="nothing was written; make the change in the project, or overwrite edits with `--force`",
+            )
 
 
 def with_digests(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -55,6 +55,20 @@ class DriverPlan:
 
 
 @dataclass(frozen=True)
+class GraphsPlan:
+    """What the driver calls what is captured, and the ways to capture. Its functions are the driver's."""
+
+    graph_type: str
+    executable_type: str
+    capture_mode_type: str
+    capture_mode_global: str
+    capture_mode_thread_local: str
+    capture_mode_relaxed: str
+    capture_status_type: str
+    capture_status_active: str
+
+
+@dataclass(frozen=True)
 class LibraryPlan:
     """The vendor's maths library that `library` entries call. Its functions return the driver's status type."""
 
@@ -138,6 +152,7 @@ class TorchPlan:
         generator_methods: those of `c10::GeneratorImpl`.
         allocator_methods: those of `c10::DeviceAllocator` and its base; empty where torch has none (before 2.9).
         host_allocator_methods: those of `at::HostAllocator`.
+        graph_methods: those of `at::GraphImplInterface`; empty where torch has none (before 2.12).
         host_statistics: how this torch calls the counters of `at::HostStats`, by their names since 2.10.
     """
 
@@ -147,4 +162,5 @@ class TorchPlan:
     generator_methods: frozenset[str]
     allocator_methods: frozenset[str]
     host_allocator_methods: frozenset[str]
+    graph_methods: frozenset[str]
     host_statistics: Mapping[str, str]

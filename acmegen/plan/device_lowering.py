@@ -10,10 +10,18 @@ from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
 from acmegen.facts.headers import VirtualMethod
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
-from acmegen.manifest.driver import DriverBinding, LibraryBinding
-from acmegen.manifest.driver_roles import HOST_ACCESS, OPTIONAL, REQUIRED
+from acmegen.manifest.driver import DriverBinding, GraphsBinding, LibraryBinding
+from acmegen.manifest.driver_roles import GRAPHS_OPTIONAL, GRAPHS_REQUIRED, HOST_ACCESS, OPTIONAL, REQUIRED
 from acmegen.manifest.load import BACKEND, Project
-from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverFunction, DriverPlan, LibraryPlan, TorchPlan
+from acmegen.plan.device import (
+    AllocatorPlan,
+    BackendPlan,
+    DriverFunction,
+    DriverPlan,
+    GraphsPlan,
+    LibraryPlan,
+    TorchPlan,
+)
 from acmegen.plan.names import Names, derive_names
 from acmegen.plan.scalar_types import SCALAR_TYPES
 
@@ -72,6 +80,8 @@ def lower_driver(binding: DriverBinding, simulator: bool) -> DriverPlan:
         role: DriverFunction(role, symbol, signatures[role].format(**types), f"driver.functions.{role}")
         for role, symbol in binding.functions.bound().items()
     }
+    if binding.graphs is not None:
+        functions |= _graph_functions(binding.graphs, types)
     return DriverPlan(
         simulator=simulator,
         headers=binding.headers,
@@ -90,6 +100,38 @@ def lower_driver(binding: DriverBinding, simulator: bool) -> DriverPlan:
         event_disable_timing=binding.event_disable_timing,
         functions=functions,
         host_access=functions.keys() >= HOST_ACCESS,
+    )
+
+
+def _graph_functions(graphs: GraphsBinding, types: Mapping[str, str]) -> dict[str, DriverFunction]:
+    types = {
+        **types,
+        "graph": graphs.graph,
+        "executable": graphs.executable,
+        "capture_mode": graphs.capture_mode.type,
+        "capture_status": graphs.capture_status.type,
+    }
+    signatures = {**GRAPHS_REQUIRED, **GRAPHS_OPTIONAL}
+    return {
+        role: DriverFunction(role, symbol, signatures[role].format(**types), f"driver.graphs.functions.{role}")
+        for role, symbol in graphs.functions.bound().items()
+    }
+
+
+def lower_graphs(binding: DriverBinding, allocator: AllocatorPlan, torch: TorchPlan) -> GraphsPlan | None:
+    """How graphs are captured; None where the driver or torch knows none, or the allocator has no private pools."""
+    graphs = binding.graphs
+    if graphs is None or not torch.graph_methods or allocator.device_kind != "caching":
+        return None
+    return GraphsPlan(
+        graph_type=graphs.graph,
+        executable_type=graphs.executable,
+        capture_mode_type=graphs.capture_mode.type,
+        capture_mode_global=graphs.capture_mode.mode_global,
+        capture_mode_thread_local=graphs.capture_mode.mode_thread_local,
+        capture_mode_relaxed=graphs.capture_mode.mode_relaxed,
+        capture_status_type=graphs.capture_status.type,
+        capture_status_active=graphs.capture_status.active,
     )
 
 
@@ -145,6 +187,7 @@ def lower_torch(
         generator_methods=names("GeneratorImpl"),
         allocator_methods=names("DeviceAllocator"),
         host_allocator_methods=names("HostAllocator"),
+        graph_methods=names("GraphImplInterface"),
         host_statistics={
             new: new if host_statistics >= _HOST_STATISTICS.keys() else old for new, old in _HOST_STATISTICS.items()
         },

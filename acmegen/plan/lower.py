@@ -10,6 +10,7 @@ from acmegen.plan.device_lowering import (
     lower_allocator,
     lower_backend,
     lower_driver,
+    lower_graphs,
     lower_library,
     lower_names,
     lower_torch,
@@ -40,13 +41,16 @@ def lower(project: Project, facts: Facts) -> Plan:
         diagnostics += error.diagnostics
     if diagnostics:
         raise DiagnosticError(map(project.explained, diagnostics))
+    allocator = lower_allocator(project.allocator)
+    torch = lower_torch(facts.torch.public_version, facts.methods, facts.host_statistics)
     return Plan(
         names=lower_names(project.backend),
         backend=lower_backend(project.backend),
         driver=driver,
         library=library,
-        allocator=lower_allocator(project.allocator),
-        torch=lower_torch(facts.torch.public_version, facts.methods, facts.host_statistics),
+        graphs=lower_graphs(project.driver, allocator, torch),
+        allocator=allocator,
+        torch=torch,
         ops=ops,
         tileops=tileops,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverPlan, LibraryPlan, TorchPlan
+from acmegen.plan.device import AllocatorPlan, BackendPlan, DriverPlan, GraphsPlan, LibraryPlan, TorchPlan
 from acmegen.plan.names import Names
 from acmegen.plan.ops import OpsPlan
 from acmegen.plan.tileops import TileOpsPlan
@@ -18,6 +18,7 @@ class Plan:
     backend: BackendPlan
     driver: DriverPlan
     library: LibraryPlan | None
+    graphs: GraphsPlan | None
     allocator: AllocatorPlan
     torch: TorchPlan
     ops: OpsPlan

@@ -96,7 +96,7 @@ def _torch_changes(surface: Surface, facts: Facts) -> Iterator[Diagnostic]:
             f"torch {version} has another signature of {_count(changed, 'operator')} that this backend serves",
             severity=Severity.WARNING,
             notes=tuple(changed),
-            help="your own kernels of them in csrc/kernels/ may have to follow; all else is generated anew",
+            help="your own kernels of them in `csrc/kernels/` may have to follow; all else is generated anew",
         )
     methods = tuple(_method_changes(surface, facts))
     if methods:
@@ -136,7 +136,7 @@ def _method_changes(surface: Surface, facts: Facts) -> Iterator[str]:
             how = "every backend has to override it" if text.endswith(" = 0") else "torch has a default for it"
             yield f"`{name}` is new: `{text}`; {how}"
     for name, old in recorded.items():
-        ours = f"; overridden in {overrides[name]}" if name in overrides else ""
+        ours = f"; overridden in `{overrides[name]}`" if name in overrides else ""
         if name not in declared:
             yield f"`{name}` is gone: `{old}`{ours}"
         elif declared[name] != old:
@@ -158,7 +158,7 @@ def _tileops_changes(surface: Surface, installed: TileOpsInstall) -> Iterator[Di
             f"TileOPs {installed.version} differs in {_count(notes, 'op')} that this backend serves",
             severity=Severity.WARNING,
             notes=tuple(notes),
-            help="see whether their kernels in tileops.yaml still compute the same",
+            help="see whether their kernels in `tileops.yaml` still compute the same",
         )
 
 

@@ -73,7 +73,12 @@ RULES: tuple[Rule, ...] = (
     Rule("tests/generated/test_asynchronous_errors.py.jinja", when=lambda plan: plan.driver.simulator),
     Rule("tests/generated/test_hostile_device.py.jinja", when=lambda plan: plan.driver.simulator),
     Rule("csrc/generated/fallback/Reference.*", when=lambda plan: plan.driver.host_access),
+    Rule("csrc/generated/runtime/Capture.*", when=lambda plan: plan.graphs is not None),
+    Rule("csrc/generated/runtime/{pascal}Graph.*", when=lambda plan: plan.graphs is not None),
+    Rule("tests/generated/test_graphs.py.jinja", when=lambda plan: bool(plan.torch.graph_methods)),
     Rule("csrc/generated/runtime/HostLaunch.*", when=lambda plan: plan.driver.host_access),
+    Rule("csrc/generated/runtime/LaunchMemory.*", when=lambda plan: plan.driver.host_access),
+    Rule("csrc/generated/runtime/FreedMemory.*", when=lambda plan: plan.allocator.host_kind != "none"),
     Rule("csrc/kernels/{kernel.name}.cpp.jinja", owner=Owner.ONCE, each=("kernel", lambda plan: plan.ops.users)),
     Rule(
         "csrc/generated/structured/Structured_{shard.index}.cpp.jinja",

@@ -29,6 +29,7 @@ def test_single_behaviours(program: Path) -> None:
 def test_random_use(program: Path, seed: int, threads: int, steps: int) -> None:
     counts = dict(re.findall(r"([a-z][a-z ]*) (\d+)", run(program, seed, threads, steps)))
     assert int(counts["operations"]) == threads * steps
+    assert int(counts["compared"]) > threads * steps // 2
     assert min(int(counts[name]) for name in ("allocations", "recorded", "launched")) > 0
     # One thread alone does not always use all memory.
     assert int(counts["out of memory"]) > 0 or threads == 1

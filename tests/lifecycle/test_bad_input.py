@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -150,7 +151,9 @@ def test_explain_says_what_a_code_means(acmegen: Acmegen) -> None:
 def test_an_interrupted_run_leaves_nothing(repository: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "acmegen", "new-backend", "acme", "--dir", str(tmp_path / "acme")]
     environment = {**os.environ, "PYTHONPATH": str(repository), "ACMEGEN_CACHE_DIR": str(tmp_path / "cache")}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    # A child of a background job inherits that SIGINT is ignored.
+    default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=default) as process:
         # The first thing that is cached tells that the command is at work.
         while not (tmp_path / "cache").exists() and process.poll() is None:
             time.sleep(0.01)

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
+from tests.allocators import generate_with_allocator, run_checked
+from tests.conftest import REPOSITORY
 
 # What is built stays there: it takes minutes.
 FOLDER = REPOSITORY / "build" / "stress"
@@ -20,22 +21,9 @@ SANITIZERS = ("none", "address", "thread")
 DEVICE_MEMORY = 64 << 20
 
 
-def _run(*command: object, **variables: str) -> None:
-    result = subprocess.run(list(map(str, command)), env={**os.environ, **variables}, capture_output=True, text=True)
-    if result.returncode != 0:
-        raise RuntimeError(f"{command[0]} failed:\n{result.stdout}\n{result.stderr}")
-
-
 def generate(kind: str, folder: Path) -> Path:
     """Generate the flagship with an allocator of `kind` into `folder`; gives the project's folder."""
-    manifests = folder / "manifests"
-    shutil.copytree(REPOSITORY / "manifests" / "acme", manifests, dirs_exist_ok=True)
-    allocator = f"manifest: allocator/v1\ndevice: {{kind: {kind}}}\n"
-    (manifests / "allocator.yaml").write_text(allocator)
-    project = folder / "project"
-    arguments = ("regen", project, "--manifests", manifests, "--force")
-    _run(sys.executable, "-m", "acmegen", *arguments, PYTHONPATH=str(REPOSITORY))
-    return project
+    return generate_with_allocator(f"device: {{kind: {kind}}}", folder)
 
 
 def build(project: Path, sanitizer: str, folder: Path) -> Path:
@@ -43,8 +31,8 @@ def build(project: Path, sanitizer: str, folder: Path) -> Path:
     settings = [f"-DGENERATED={project}", f"-DPython_EXECUTABLE={sys.executable}", f"-DSANITIZER={sanitizer}"]
     if shutil.which("ccache"):
         settings.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
-    _run("cmake", "-G", "Ninja", "-S", Path(__file__).parent, "-B", folder, *settings)
-    _run("cmake", "--build", folder)
+    run_checked("cmake", "-G", "Ninja", "-S", Path(__file__).parent, "-B", folder, *settings)
+    run_checked("cmake", "--build", folder)
     return folder / "stress"
 
 

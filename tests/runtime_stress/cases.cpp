@@ -3,16 +3,20 @@
 #include <c10/core/AllocatorConfig.h>
 #include <c10/util/Exception.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "generated/runtime/AcmeAllocator.h"
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AllocatorSettings.h"
+#include "generated/runtime/HostLaunch.h"
 #include "memory_model.h"
 
 namespace stress {
@@ -64,11 +68,11 @@ void the_fraction_is_a_limit() {
   require(error.find("This process may use 32.00 MiB of it") != std::string::npos, "the error names the limit");
   allocator().setMemoryFraction(1, 0);
   const c10::DataPtr more = allocator().allocate(16 * kMiB);
-  require(error_of([] { allocator().setMemoryFraction(0, 0); }) != "", "a fraction of 0 is refused");
+  require(error_of([] { allocator().setMemoryFraction(-0.5, 0); }) != "", "a negative fraction is refused");
 }
 
 void the_history_tells_what_happened() {
-  allocator().recordHistory(acme::RecordContext::kState, nullptr, 100);
+  allocator().recordHistory(acme::RecordContext::kState, nullptr, {.max_entries = 100});
   void* pointer = allocator().raw_alloc(1000);
   allocator().raw_delete(pointer);
   acme::synchronize_device(0);
@@ -82,7 +86,7 @@ void the_history_tells_what_happened() {
   }
   require(actions == std::vector<std::string>{"segment_alloc", "alloc", "free_requested", "free_completed", "segment_free", "snapshot"},
           "events are in order");
-  allocator().recordHistory(acme::RecordContext::kState, nullptr, 2);
+  allocator().recordHistory(acme::RecordContext::kState, nullptr, {.max_entries = 2});
   allocator().raw_delete(allocator().raw_alloc(1000));
   require(allocator().snapshot().traces[0].size() == 2, "the history has a limit");
   allocator().recordHistory(acme::RecordContext::kNever);
@@ -95,7 +99,34 @@ void raw_memory_has_a_device() {
   require(!allocator().device_of(&pointer).has_value(), "the host's memory is not");
   require(allocator().raw_alloc(0) == nullptr, "nothing is null");
   allocator().raw_delete(nullptr);
+  require(allocator().owns(pointer), "what is allocated is known");
+  require(!allocator().owns(static_cast<std::byte*>(pointer) + 1), "by its start");
   allocator().raw_delete(pointer);
+  require(!allocator().owns(pointer), "until it is freed");
+}
+
+void what_streams_still_use_is_active() {
+  std::atomic<bool> is_released{false};
+  acme::launch_host_function(pool_stream(1), "wait", [&] {
+    while (!is_released) {
+      std::this_thread::yield();
+    }
+  });
+  c10::DataPtr data = allocator().allocate(1000);
+  allocator().recordStream(data, pool_stream(1));
+  data.clear();
+  auto stats = allocator().getDeviceStats(0);
+  require(stats.allocation[0].current == 0 && stats.allocated_bytes[0].current == 0, "nobody owns it");
+  require(stats.active[0].current == 1 && stats.active_bytes[0].current == 1024, "a stream still uses it");
+  require(stats.requested_bytes[0].current == 1000, "so it is still counted as requested");
+  const acme::MemorySnapshot snapshot = allocator().snapshot();
+  const acme::BlockSnapshot& block = snapshot.segments.at(0).blocks.at(0);
+  require(block.is_active && !block.is_allocated && block.requested_size == 1000, "the snapshot says so too");
+  is_released = true;
+  acme::synchronize_device(0);
+  allocator().emptyCache();
+  stats = allocator().getDeviceStats(0);
+  require(stats.active[0].current == 0 && stats.requested_bytes[0].current == 0, "until the stream has passed");
 }
 
 #ifdef CACHING
@@ -172,6 +203,23 @@ void private_pools_keep_their_memory() {
   require(error_of([] { allocator().emptyCache(kPool); }) != "", "a pool without memory is gone");
 }
 
+// A graph may have been replayed on any stream, and nobody recorded it.
+void released_pools_wait_for_the_device() {
+  allocator().beginAllocateToPool(0, kPool, [](c10::Stream) { return true; });
+  void* inside = allocator().raw_alloc_with_stream(kMiB, pool_stream(1));
+  allocator().endAllocateToPool(0, kPool);
+  allocator().raw_delete(inside);
+  std::atomic<bool> has_run{false};
+  acme::launch_host_function(pool_stream(2), "slow", [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    has_run = true;
+  });
+  allocator().releasePool(0, kPool);
+  allocator().emptyCache();
+  require(reserved() == 0, "the memory is given back");
+  require(has_run, "when nothing runs any more");
+}
+
 void large_blocks_are_not_split() {
   configure("max_split_size_mb:24,max_non_split_rounding_mb:20");
   const auto all = static_cast<int64_t>(64 * kMiB);
@@ -233,10 +281,12 @@ int run_cases() {
       {"fraction", the_fraction_is_a_limit},
       {"history", the_history_tells_what_happened},
       {"raw memory", raw_memory_has_a_device},
+      {"pending", what_streams_still_use_is_active},
 #ifdef CACHING
       {"reuse", freed_memory_is_given_out_again},
       {"best fit", the_best_fit_is_split_and_merged},
       {"private pools", private_pools_keep_their_memory},
+      {"released pools", released_pools_wait_for_the_device},
       {"large blocks", large_blocks_are_not_split},
       {"garbage", garbage_is_collected_above_the_threshold},
       {"rounding", sizes_are_rounded_up_by_divisions},

@@ -42,7 +42,6 @@ void MemoryModel::add(const void* pointer, size_t bytes, c10::DeviceIndex index)
   require(next == device.alive.begin() || std::prev(next)->first + std::prev(next)->second <= address,
           "live blocks do not overlap the previous one");
   device.alive.emplace(address, bytes);
-  device.bytes += bytes;
   ++device.added;
 }
 
@@ -51,7 +50,6 @@ void MemoryModel::remove(const void* pointer, c10::DeviceIndex index) {
   Device& device = devices_[index];
   const auto found = device.alive.find(reinterpret_cast<uintptr_t>(pointer));
   require(found != device.alive.end(), "what is freed was alive");
-  device.bytes -= found->second;
   device.alive.erase(found);
   ++device.removed;
 }
@@ -59,11 +57,6 @@ void MemoryModel::remove(const void* pointer, c10::DeviceIndex index) {
 void MemoryModel::add_out_of_memory(c10::DeviceIndex device) {
   std::lock_guard lock(mutex_);
   ++devices_[device].out_of_memory;
-}
-
-size_t MemoryModel::live_bytes(c10::DeviceIndex device) {
-  std::lock_guard lock(mutex_);
-  return devices_[device].bytes;
 }
 
 uint64_t MemoryModel::allocations() {
@@ -101,6 +94,7 @@ void MemoryModel::check() {
     size_t allocated = 0;
     size_t active = 0;
     size_t active_blocks = 0;
+    size_t requested = 0;
     size_t inactive_split = 0;
     std::map<uintptr_t, size_t> alive;
     for (const acme::SegmentSnapshot& segment : snapshot.segments) {
@@ -111,6 +105,7 @@ void MemoryModel::check() {
       reserved += segment.total_size;
       allocated += segment.allocated_size;
       active += segment.active_size;
+      requested += segment.requested_size;
       for (const acme::BlockSnapshot& block : segment.blocks) {
         active_blocks += block.is_active;
         inactive_split += !block.is_active && block.size < segment.total_size;
@@ -124,7 +119,7 @@ void MemoryModel::check() {
     require(stats.allocation[kAll].allocated == device.added, "allocations are counted");
     require(stats.allocation[kAll].freed == device.removed, "frees are counted");
     require(equal(stats.allocation[kAll].current, device.alive.size()), "the number of allocations");
-    require(equal(stats.requested_bytes[kAll].current, device.bytes), "the bytes that were requested");
+    require(equal(stats.requested_bytes[kAll].current, requested), "the bytes that were requested");
     require(equal(stats.allocated_bytes[kAll].current, allocated), "the bytes that are allocated");
     require(equal(stats.active_bytes[kAll].current, active), "the bytes that are active");
     require(equal(stats.active[kAll].current, active_blocks), "the number of active blocks");

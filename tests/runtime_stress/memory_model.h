@@ -29,17 +29,15 @@ class MemoryModel {
 
   void add_out_of_memory(c10::DeviceIndex device);
 
-  /// Compares with the allocator's statistics and snapshot. Nothing may be allocated or freed meanwhile.
+  /// Compares with the allocator's statistics and snapshot. Nothing may change meanwhile.
   void check();
 
-  size_t live_bytes(c10::DeviceIndex device);
   uint64_t allocations();
   uint64_t out_of_memory();
 
  private:
   struct Device {
     std::map<uintptr_t, size_t> alive;
-    size_t bytes = 0;
     int64_t added = 0;
     int64_t removed = 0;
     int64_t out_of_memory = 0;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -64,13 +65,20 @@ acme::AllocationContext make_context() { return std::make_shared<Context>(); }
 
 int64_t live_contexts() { return contexts; }
 
+void Shared::compare() {
+  stillness.still([this] { model.check(); });
+  compared.fetch_add(1, std::memory_order_relaxed);
+}
+
 Worker::Worker(Shared& shared, uint64_t seed) : shared_(shared), random_(seed) {}
 
 void Worker::step() {
   switch (random(100)) {
-    case 0:
+    case 0: {
+      const Stillness::Change change(shared_.stillness);
       acme::getAcmeAllocator().emptyCache();
       break;
+    }
     case 1:
       check_snapshot(acme::getAcmeAllocator().snapshot());
       break;
@@ -145,19 +153,29 @@ acme::AcmeStream Worker::random_stream(c10::DeviceIndex device) {
   return acme::AcmeStream(c10::Stream::unpack3(static_cast<c10::StreamId>(number) << 10 | 1, device, c10::DeviceType::PrivateUse1));
 }
 
+// Null when the device is out of memory.
+c10::DataPtr Worker::take(size_t bytes, c10::DeviceIndex device) {
+  const Stillness::Change change(shared_.stillness);
+  try {
+    c10::DataPtr data = acme::getAcmeAllocator().allocate(bytes);
+    shared_.model.add(data.get(), bytes, device);
+    return data;
+  } catch (const c10::OutOfMemoryError&) {
+    shared_.model.add_out_of_memory(device);
+    return {};
+  }
+}
+
 void Worker::allocate() {
   const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
   const acme::AcmeStream stream = random_stream(device);
   acme::set_device(device);
   acme::setCurrentAcmeStream(stream);
   const size_t bytes = random_size();
-  try {
-    Allocation allocation{acme::getAcmeAllocator().allocate(bytes), bytes, stream, random_()};
-    shared_.model.add(allocation.data.get(), bytes, device);
-    fill(allocation);
-    allocations_.push_back(std::move(allocation));
-  } catch (const c10::OutOfMemoryError&) {
-    shared_.model.add_out_of_memory(device);
+  c10::DataPtr data = take(bytes, device);
+  if (data) {
+    fill(allocations_.emplace_back(Allocation{std::move(data), bytes, stream, random_()}));
+  } else {
     for (int i = 0; i < 4 && !allocations_.empty(); ++i) {
       free_one();
     }
@@ -178,11 +196,13 @@ void Worker::free_one() {
 void Worker::free(Allocation allocation) {
   // What is on the stream already reads it before anybody else can write it.
   look(allocation, allocation.stream);
+  const Stillness::Change change(shared_.stillness);
   shared_.model.remove(allocation.data.get(), allocation.data.device().index());
+  std::unique_lock lock(interpreter_lock(), std::defer_lock);
   if (random(4) == 0) {
-    const std::lock_guard lock(interpreter_lock());
-    allocation.data.clear();
+    lock.lock();
   }
+  allocation.data.clear();
 }
 
 // Another stream, perhaps another device's, reads it.
@@ -210,6 +230,7 @@ void Worker::give_to_work() {
   look(*owned, owned->stream);
   const acme::AcmeStream stream = owned->stream;
   acme::launch_host_function(stream, "own", [this_shared = &shared_, owned = std::move(owned)]() mutable {
+    const Stillness::Change change(this_shared->stillness);
     this_shared->model.remove(owned->data.get(), owned->data.device().index());
     owned.reset();
   });

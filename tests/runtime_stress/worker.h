@@ -12,6 +12,7 @@
 
 #include "generated/runtime/AcmeStream.h"
 #include "memory_model.h"
+#include "stillness.h"
 
 namespace stress {
 
@@ -25,7 +26,13 @@ int64_t live_contexts();
 
 /// What all threads share.
 struct Shared {
+  /// Compares the allocator with the model, whatever other threads do.
+  void compare();
+
   MemoryModel model;
+  /// What changes the allocator and the model is one change of it.
+  Stillness stillness;
+  std::atomic<uint64_t> compared{0};
   std::atomic<uint64_t> operations{0};
   std::atomic<uint64_t> recorded{0};
   std::atomic<uint64_t> launched{0};
@@ -56,6 +63,7 @@ class Worker {
   size_t random(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
   size_t random_size();
   acme::AcmeStream random_stream(c10::DeviceIndex device);
+  c10::DataPtr take(size_t bytes, c10::DeviceIndex device);
   void allocate();
   void free_one();
   void record();

@@ -115,6 +115,7 @@ def test_the_installed_torch() -> None:
     assert {"allocate", "emptyCache"} <= {method.name for method in methods["DeviceAllocator"]}
     assert {"record_event", "get_stats"} <= {method.name for method in methods["HostAllocator"]}
     assert {"set_offset", "clone_impl"} <= {method.name for method in methods["GeneratorImpl"]}
+    assert {"capture_begin", "replay"} <= {method.name for method in methods["GraphImplInterface"]}
 
 
 @pytest.mark.parametrize("class_name", CLASSES)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from acmegen.diagnostics import DiagnosticError, codes, format_text
 from acmegen.facts.headers import VirtualMethod
-from acmegen.manifest.driver_roles import REQUIRED
+from acmegen.manifest.driver_roles import GRAPHS_REQUIRED, REQUIRED
 from acmegen.manifest.load import Project, load_project
-from acmegen.plan.device import AllocatorPlan, DriverFunction
+from acmegen.plan.device import AllocatorPlan, DriverFunction, GraphsPlan
 from acmegen.plan.device_lowering import (
     check_torch_version,
     lower_allocator,
     lower_backend,
     lower_driver,
+    lower_graphs,
     lower_library,
     lower_names,
     lower_torch,
@@ -126,6 +128,58 @@ def test_host_access_needs_both_functions(tmp_path: Path) -> None:
     assert lower_driver(both.driver, both.simulator).host_access
 
 
+GRAPHS = """
+  graphs:
+    graph: vn::Graph
+    executable: vn::Executable
+    capture_mode: {type: vn::Mode, mode_global: vn::ALL, mode_thread_local: vn::ONE, mode_relaxed: vn::NONE}
+    capture_status: {type: vn::State, active: vn::CAPTURING}
+    functions:
+"""
+
+
+def test_graphs(tmp_path: Path) -> None:
+    """They need functions of the driver, a torch that has them, and an allocator with private pools."""
+    functions = "".join(f"    {role}: vn::{role}\n" for role in REQUIRED)
+    graph_functions = "".join(f"      {role}: vn::{role}\n" for role in GRAPHS_REQUIRED)
+    project = project_of(tmp_path / "with", VENDOR + functions + GRAPHS + graph_functions)
+    driver = lower_driver(project.driver, project.simulator)
+    assert driver.functions.keys() == REQUIRED.keys() | GRAPHS_REQUIRED.keys()
+    assert driver.functions["stream_get_capture_info"] == DriverFunction(
+        role="stream_get_capture_info",
+        symbol="vn::stream_get_capture_info",
+        signature="vn::Status(vn::Stream, vn::State*, unsigned long long*)",
+        manifest_key="driver.graphs.functions.stream_get_capture_info",
+    )
+    assert not driver.has("graph_debug_print")
+    sample = sample_plan()
+    torch = replace(sample.torch, graph_methods=frozenset({"replay"}))
+    assert lower_graphs(project.driver, sample.allocator, torch) == GraphsPlan(
+        graph_type="vn::Graph",
+        executable_type="vn::Executable",
+        capture_mode_type="vn::Mode",
+        capture_mode_global="vn::ALL",
+        capture_mode_thread_local="vn::ONE",
+        capture_mode_relaxed="vn::NONE",
+        capture_status_type="vn::State",
+        capture_status_active="vn::CAPTURING",
+    )
+    without = project_of(tmp_path / "without", VENDOR + functions)
+    assert lower_graphs(without.driver, sample.allocator, torch) is None
+    assert lower_graphs(project.driver, replace(sample.allocator, device_kind="direct"), torch) is None
+    assert lower_graphs(project.driver, sample.allocator, replace(torch, graph_methods=frozenset())) is None
+
+
+def test_graphs_are_bound_whole_or_not_at_all(tmp_path: Path) -> None:
+    functions = "".join(f"    {role}: vn::{role}\n" for role in REQUIRED)
+    with pytest.raises(DiagnosticError) as caught:
+        project_of(tmp_path, VENDOR + functions + GRAPHS + "      graph_lunch: vn::launch\n")
+    missing, unknown = sorted(caught.value.diagnostics, key=lambda diagnostic: diagnostic.code)
+    roles = ", ".join(f"`{role}`" for role in GRAPHS_REQUIRED)
+    assert missing.message == f"missing driver functions {roles}"
+    assert (unknown.message, unknown.label) == ("unknown driver function `graph_lunch`", "did you mean `graph_launch`?")
+
+
 def test_allocators(tmp_path: Path) -> None:
     text = "device: {kind: direct, alignment: 2KiB}\nhost: {kind: none}\n"
     allocator = lower_allocator(project_of(tmp_path, allocator=text).allocator)
@@ -176,6 +230,7 @@ def test_torch() -> None:
             "GeneratorImpl": (method("seed"),),
             "DeviceAllocator": (),
             "HostAllocator": (method("get_stats"),),
+            "GraphImplInterface": (method("replay"),),
         },
         frozenset({"active_requests", "active_bytes", "allocations", "allocated_bytes"}),
     )
@@ -185,6 +240,7 @@ def test_torch() -> None:
     assert plan.generator_methods == {"seed"}
     assert plan.allocator_methods == frozenset()
     assert plan.host_allocator_methods == {"get_stats"}
+    assert plan.graph_methods == {"replay"}
     assert plan.host_statistics["allocations"] == "allocations"
 
 

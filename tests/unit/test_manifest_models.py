@@ -17,7 +17,7 @@ from acmegen.diagnostics import Diagnostic, codes
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
 from acmegen.manifest.driver import DriverBinding, DriverPreset
-from acmegen.manifest.driver_roles import OPTIONAL, REQUIRED
+from acmegen.manifest.driver_roles import GRAPHS_OPTIONAL, GRAPHS_REQUIRED, OPTIONAL, REQUIRED
 from acmegen.manifest.dtypes import DTYPES, expand_dtypes
 from acmegen.manifest.names import check_device_name
 from acmegen.manifest.ops import (
@@ -281,6 +281,8 @@ def test_the_simulator_is_bound_as_a_vendor_would_bind_it() -> None:
     bound = preset.driver.functions.bound()
     assert bound["malloc"] == "simMalloc"
     assert bound.keys() == REQUIRED.keys() | OPTIONAL.keys()
+    assert preset.driver.graphs is not None
+    assert preset.driver.graphs.functions.bound().keys() == GRAPHS_REQUIRED.keys() | GRAPHS_OPTIONAL.keys()
     assert preset.library is not None
     assert preset.library.dtypes["float32"] == "simFloat32"
     driver = backend(SIMULATOR).driver

@@ -40,7 +40,12 @@ def test_exactly_the_bound_symbols_are_exported(simulator_library: Path) -> None
         ["nm", "-D", "--defined-only", simulator_library], capture_output=True, text=True, check=True
     )
     exported = {name for kind, name in (line.split()[1:3] for line in listing.stdout.splitlines()) if kind == "T"}
-    runtime = {*binding["driver"]["functions"].values(), binding["driver"]["status"]["message"]}
+    driver = binding["driver"]
+    runtime = {
+        *driver["functions"].values(),
+        *driver["graphs"]["functions"].values(),
+        driver["status"]["message"],
+    }
     include = simulator_library.parent.parent / "include"
     declared = {
         name

@@ -251,6 +251,40 @@ CASE(memory_is_poisoned_when_it_is_allocated_and_freed) {
   CHECK(simCorruptionCount() == 0);
 }
 
+CASE(an_allocator_poisons_what_it_keeps) {
+  constexpr std::size_t size = 10000;
+  std::byte* block = device_memory(size);
+  std::memset(hidden(block), 7, size);
+  CHECK((simInstrumentation() & simInstrumentPoison) == 0);
+  OK(simPoisonAsync(block, size, nullptr));
+  OK(simStreamSynchronize(nullptr));
+  CHECK(hidden(block)[0] == std::byte(7));
+  OK(simSetFault("SIM_POISON", "1"));
+  CHECK(simInstrumentation() == simInstrumentPoison);
+  // In stream order: work that is enqueued before reads what was there.
+  Gate gate;
+  gate.block(nullptr);
+  std::byte seen{};
+  struct Read {
+    const std::byte* from;
+    std::byte* to;
+  } read = {hidden(block), &seen};
+  const auto run = [](void* data) {
+    const auto* read = static_cast<const Read*>(data);
+    *read->to = *read->from;
+  };
+  OK(simLaunchHostFunc(nullptr, run, &read));
+  OK(simPoisonAsync(block, size / 2, nullptr));
+  OK(simPoisonAsync(block, 0, nullptr));
+  gate.open();
+  OK(simStreamSynchronize(nullptr));
+  CHECK(seen == std::byte(7));
+  CHECK(holds(block, size / 2, 0x7FFD));
+  CHECK(hidden(block)[size / 2] == std::byte(7));
+  CHECK_STATUS(simErrorInvalidValue, simPoisonAsync(block, 4 * size, nullptr));
+  CHECK_STATUS(simErrorInvalidValue, simPoisonAsync(&seen, 1, nullptr));
+}
+
 CASE(quarantine_ends_before_memory_runs_out) {
   setenv("SIM_POISON", "1", 1);
   setenv("SIM_DEVICE_MEMORY", "1048576", 1);

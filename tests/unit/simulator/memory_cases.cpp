@@ -275,6 +275,28 @@ CASE(a_host_address_is_given_inside_live_memory_only) {
   CHECK(host == nullptr);
 }
 
+CASE(a_host_address_ends_with_its_memory) {
+  // A thread remembers what it has looked up, and no longer than it holds.
+  constexpr std::size_t size = 4096;
+  std::byte* first = device_memory(size);
+  std::byte* second = device_memory(size);
+  std::byte* const host = hidden(first);
+  CHECK(hidden(first + size - 1) == host + size - 1);
+  CHECK(hidden(second) == host + (second - first));
+  std::thread([&] {
+    CHECK(hidden(first) == host);
+    OK(simFree(first));
+    CHECK(hidden(second) == host + (second - first));
+  }).join();
+  void* address = nullptr;
+  CHECK_STATUS(simErrorInvalidValue, simHostGetAddress(&address, first));
+  // The end of memory counts as its own, and here the next one begins.
+  CHECK(hidden(second + size) == hidden(second) + size);
+  CHECK_STATUS(simErrorInvalidValue, simMemsetAsync(second, 0, size + 1, nullptr));
+  CHECK(device_memory(size) == first);
+  CHECK(hidden(first) == host);
+}
+
 CASE(copies_go_every_way) {
   std::vector<unsigned char> source(100001), target(source.size());
   std::iota(source.begin(), source.end(), static_cast<unsigned char>(3));

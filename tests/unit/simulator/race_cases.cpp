@@ -217,6 +217,25 @@ CASE(synchronization_by_the_host_orders) {
   gate.open();
 }
 
+CASE(threads_of_the_host_count_as_one) {
+  const Checked checked;
+  std::byte* block = device_memory(size);
+  const simStream_t a = new_stream(), b = new_stream();
+  const auto in_thread = [](auto body) { std::thread(body).join(); };
+  // A stream each: they are streams like any others.
+  in_thread([&] { write(a, "a", block); });
+  in_thread([&] { write(b, "b", block); });
+  expect_races(1);
+  // The same stream orders them, whichever came first.
+  in_thread([&] { write(b, "b", block); });
+  in_thread([&] { write(b, "b", block); });
+  expect_races(1);
+  // What one has waited for counts for one that nobody told, too.
+  in_thread([&] { OK(simDeviceSynchronize()); });
+  in_thread([&] { write(a, "a", block); });
+  expect_races(1);
+}
+
 CASE(the_host_is_checked_too) {
   const Checked checked;
   std::byte* block = device_memory(size);
