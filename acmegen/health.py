@@ -107,7 +107,7 @@ def _tool(subject: str, candidates: Sequence[str]) -> Finding:
         found = shutil.which(command) or shutil.which(command, path=str(beside))
         if found is not None:
             return _version(subject, [found, *options])
-    message = f"not found: {' or '.join(candidates)}"
+    message = f"not found: {' or '.join(f'`{candidate}`' for candidate in candidates)}"
     return Finding(subject, message, "install it; acmegen generates without it, and cannot build", wrong=True)
 
 
@@ -118,7 +118,7 @@ def _version(subject: str, command: Sequence[str]) -> Finding:
     except (OSError, subprocess.TimeoutExpired):
         lines = []
     if not lines:
-        return Finding(subject, f"{command[0]} does not run", f"try `{shlex.join(command)} --version`", wrong=True)
+        return Finding(subject, f"`{command[0]}` does not run", f"try `{shlex.join(command)} --version`", wrong=True)
     return Finding(subject, f"{lines[0]} ({command[0]})")
 
 
@@ -147,7 +147,7 @@ def files_of(project: Path, lock: Lock) -> Iterator[Finding]:
     if saved.is_dir():
         yield Finding(
             "saved files",
-            f"texts from before an interrupted run, of files that were changed since, are in {saved}",
+            f"texts from before an interrupted run, of files that were changed since, are in `{saved}`",
             "take from them what you need, and remove the folder",
             wrong=True,
         )
@@ -163,4 +163,4 @@ def _is_read_only(path: Path) -> bool:
 def _some(paths: Sequence[str]) -> str:
     """The first few of `paths`."""
     more = len(paths) - _SHOWN
-    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(f"`{path}`" for path in paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

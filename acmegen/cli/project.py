@@ -65,12 +65,13 @@ def _say_that_it_waits(project: Path, holder: Holder | None) -> None:
 
 def warn_of_journal(project: Path) -> tuple[Diagnostic, ...]:
     """Say, for a command that changes nothing, that a run on `project` is going on or was interrupted, if so."""
-    warnings = tuple(_interruption(project))
+    warnings = tuple(interruption(project))
     print_text(warnings)
     return warnings
 
 
-def _interruption(project: Path) -> Iterator[Diagnostic]:
+def interruption(project: Path) -> Iterator[Diagnostic]:
+    """The warning that a run on `project` is going on or was interrupted, if so."""
     if not left_journal(project):
         return
     if holder := current_holder(project):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -26,12 +25,11 @@ from acmegen.output.lock import LOCK_NAME, digest
 from acmegen.output.provenance import exported_files
 from acmegen.output.publish import publish
 from acmegen.output.upgrade import unresolved_conflicts
-from acmegen.output.vendor import compare_export, export_refusals
+from acmegen.output.vendor import compare_export, export_refusals, not_up_to_date
 from acmegen.pipeline import generate, plan_changes
 from acmegen.vendoring import Export, NewNames, export_project
 
 _SHOWN = 20
-_HALF_CHANGED = "`{}` cannot be exported while a run changes it, or after one that was interrupted"
 
 
 @click.group(cls=DiagnosticGroup)
@@ -101,19 +99,17 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
     Raises:
         DiagnosticError: the project is not up to date or has merge conflicts, or cannot be exported.
     """
-    quoted = shlex.quote(str(project))
-    if warn_of_journal(project):
-        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, _HALF_CHANGED.format(project))])
+    for warning in warn_of_journal(project):
+        message = f"`{project}` is not exported while a run changes it, or after one that was interrupted"
+        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help=warning.help)])
     generation = generate(manifests, project)
     changes = plan_changes(generation, project)
-    changed = [action.path for action in (*changes.actions, changes.lock_action) if action.changes]
-    if changed:
-        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        message = f"`{project}` is not up to date: `{changed[0]}`{others}"
-        help_text = f"`acmegen check {quoted}` says what differs, `acmegen regen {quoted}` brings it up to date"
-        raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help=help_text)])
-    if conflicts := tuple(unresolved_conflicts(project, changes.lock, Severity.ERROR)):
-        raise DiagnosticError(conflicts)
+    obstacles = (
+        *not_up_to_date(project, (*changes.actions, changes.lock_action)),
+        *unresolved_conflicts(project, changes.lock, Severity.ERROR),
+    )
+    if obstacles:
+        raise DiagnosticError(obstacles)
     result = export_project(project, manifests, generation, chosen, contact)
     if warn_of_journal(project):
         message = f"`{project}` was changed while it was read"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
@@ -116,6 +117,19 @@ def _written(path: str, data: bytes, sha256: str | None, folder: Path, force: bo
     if force or is_text_of(disk, sha256):
         return Action(ActionKind.REPLACE, path, text, found=digest(disk))
     return Action(ActionKind.REFUSE, path, reason=EDITED)
+
+
+def not_up_to_date(project: Path, actions: Sequence[Action]) -> Iterator[Diagnostic]:
+    """The error that `project` is not exported, if one of `actions`, which would bring it up to date, changes it."""
+    changed = [action.path for action in actions if action.changes]
+    if changed:
+        quoted = shlex.quote(str(project))
+        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        yield Diagnostic(
+            codes.NOT_UP_TO_DATE,
+            f"`{project}` is not up to date: `{changed[0]}`{others}",
+            help=f"`acmegen check {quoted}` says what differs, `acmegen regen {quoted}` brings it up to date",
+        )
 
 
 def export_refusals(folder: Path, actions: Iterable[Action]) -> Iterator[Diagnostic]:

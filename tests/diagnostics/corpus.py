@@ -11,7 +11,7 @@ import pytest
 
 from acmegen.diagnostics import CODES, Diagnostic, DiagnosticError, explanation
 from acmegen.pipeline import resolve
-from tests.diagnostics import situations
+from tests.diagnostics import output_situations, situations
 
 HERE = Path(__file__).parent
 GOLDENS = HERE / "goldens"
@@ -45,7 +45,7 @@ def cases() -> Iterator[Case]:
             yield Case(code, explanation(code).wrong, _resolve)
     for path in sorted((HERE / "cases").glob("*.yaml")):
         yield Case(path.stem, path.read_text(encoding="utf-8"), _resolve)
-    for name, function in sorted(vars(situations).items()):
+    for name, function in sorted({**vars(situations), **vars(output_situations)}.items()):
         if name.startswith("ACME"):
             yield Case(name, "", function)
 

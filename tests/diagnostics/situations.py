@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Span, codes
+from acmegen.diagnostics import Diagnostic, Edit, Span, codes
 from acmegen.facts import tileops, torch_install
-from acmegen.output.compare import Action, ActionKind
-from acmegen.output.findings import findings, stale_lock
 from acmegen.output.fix import make_edits, read_manifests
-from acmegen.output.lock import LOCK_NAME, read_lock
 from acmegen.pipeline import resolve
 
 MANIFESTS = Path("manifests")
@@ -92,32 +89,3 @@ def ACME300_another_form(monkeypatch: pytest.MonkeyPatch) -> None:
 def ACME301_no_tileops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acmegen.facts.find_tileops", lambda: None)
     _with_tileops()
-
-
-def ACME400_conflict_markers(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(LOCK_NAME).write_text('{\n<<<<<<< HEAD\n  "lock": 1\n')
-    read_lock(Path())
-
-
-def _find(kind: ActionKind, path: str, reason: str = "") -> None:
-    raise DiagnosticError(findings([Action(kind, path, reason=reason), Action(ActionKind.KEEP, "README.md")], Path()))
-
-
-def ACME420_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    _find(ActionKind.CREATE, "csrc/generated/runtime/NovaGuard.h")
-
-
-def ACME421_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    _find(ActionKind.REPLACE, "csrc/generated/runtime/NovaGuard.h")
-
-
-def ACME422_left_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    _find(ActionKind.REMOVE, "csrc/generated/kernels/kernels_07.cpp", "no manifest asks for it any more")
-
-
-def ACME423_edited(monkeypatch: pytest.MonkeyPatch) -> None:
-    _find(ActionKind.REFUSE, "csrc/generated/runtime/NovaGuard.h", "it was edited")
-
-
-def ACME424_stale_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    raise DiagnosticError([stale_lock(Path())])

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from click.testing import CliRunner, Result
 
 from acmegen.cli.formats import print_text
-from acmegen.cli.main import group
 from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
-from acmegen.diagnostics.json_document import DIAGNOSTICS_SCHEMA
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(group, arguments)
-
-
-def document(result: Result) -> Any:
-    loaded = json.loads(result.stdout)
-    jsonschema.Draft202012Validator(DIAGNOSTICS_SCHEMA).validate(loaded)
-    return loaded
+from tests.diagnostics.command_line import document, run
 
 
 @pytest.fixture
@@ -34,15 +18,6 @@ def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "manifests").mkdir()
     (tmp_path / "manifests" / "backend.yaml").write_text("manifest: backend/v1\nname: nova\nlicence: MIT\n")
-
-
-@pytest.fixture
-def right(tmp_path: Path, new_project: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh project, in the working directory."""
-    folder = tmp_path / "acme"
-    shutil.copytree(new_project("acme"), folder)
-    monkeypatch.chdir(folder)
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -87,6 +62,16 @@ def test_a_command_without_diagnostics_does_not_take_it() -> None:
     result = run("--format", "json", "explain", "ACME012")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--format does not apply to `acmegen explain`" in result.stderr
+    result = run("--format", "json", "vendor", "verify")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--format does not apply to `acmegen vendor verify`" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "doctor"])
+def test_a_command_with_a_format_of_its_own_takes_that_behind_it_only(command: str) -> None:
+    result = run("--format", "json", command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"`acmegen {command}` has a --format of its own, which stands behind it" in result.stderr
 
 
 def test_what_is_not_installed_is_exit_code_2(monkeypatch: pytest.MonkeyPatch, wrong: None) -> None:
@@ -115,10 +100,10 @@ def test_drift_is_diagnostics(right: Path) -> None:
     result = run("check", "--format", "json")
     assert result.exit_code == 1
     found = {each["span"]["file"]: each["code"] for each in document(result)["diagnostics"]}
-    assert found == {missing: codes.FILE_MISSING, edited: codes.FILE_NOT_OURS}
+    assert found == {missing: codes.FILE_MISSING, edited: codes.FILE_EDITED}
     result = run("regen", "--format", "json")
     assert result.exit_code == 1
-    assert [each["code"] for each in document(result)["diagnostics"]] == [codes.FILE_NOT_OURS]
+    assert [each["code"] for each in document(result)["diagnostics"]] == [codes.FILE_EDITED]
     assert not Path(missing).exists()
 
 

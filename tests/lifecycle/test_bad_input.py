@@ -105,7 +105,7 @@ def test_what_is_in_the_way_of_a_generated_file_is_named(acmegen: Acmegen, proje
     before = files(project)
     result = acmegen("regen", "--force", project)
     assert result.returncode == 1
-    assert "csrc/kernels/trace.cpp: a folder is in its place" in result.stderr
+    assert "`csrc/kernels/trace.cpp`: a folder is in its place" in result.stderr
     assert files(project) == before
 
 

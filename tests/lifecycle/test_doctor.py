@@ -129,7 +129,7 @@ def test_links_and_permissions(project: Path, lock: Lock) -> None:
     (project / "csrc/generated/runtime").unlink()
     (project / "elsewhere").rename(project / "csrc/generated/runtime")
     (project / "pyproject.toml").chmod(0o444)
-    assert "read-only: pyproject.toml" in wrong(files_of(project, lock))["files"].message
+    assert "read-only: `pyproject.toml`" in wrong(files_of(project, lock))["files"].message
     assert not (project / ".acmegen/run").exists()
 
 
@@ -152,7 +152,7 @@ def test_what_is_installed_is_compared_with_the_lock(lock: Lock) -> None:
 
 def test_a_compiler_that_is_missing_or_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler -m64")
-    assert "not found: no-such-compiler" in wrong(environment(None))["C++ compiler"].message
+    assert "not found: `no-such-compiler -m64`" in wrong(environment(None))["C++ compiler"].message
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)

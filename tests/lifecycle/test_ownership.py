@@ -54,7 +54,7 @@ def test_h1_an_edited_owned_file_stops_the_run_with_its_diff_and_the_ways_on(acm
     result = acmegen("regen", cwd=project)
     assert result.returncode == 1
     assert f"--- a/{STREAM}\n" in result.stderr and "\n-// mine\n" in result.stderr
-    assert f"error[ACME401]: {STREAM}: it was edited" in result.stderr
+    assert f"error[ACME401]: `{STREAM}`: it was edited" in result.stderr
     assert f"`acmegen regen --force` overwrites it, `acmegen adopt {STREAM}` makes it yours" in result.stderr
     assert snapshot(project) == before
 

@@ -88,7 +88,7 @@ def test_conflicts_are_marked_and_all_else_is_written(tmp_path: Path, upgraded: 
     assert (tmp_path / "a").read_text() == text
     assert (tmp_path / "b").read_text() == NEW
     (conflict,) = unresolved_conflicts(tmp_path, locked(tmp_path), Severity.ERROR)
-    assert conflict.message == "a has 1 merge conflict"
+    assert conflict.message == "`a` has 1 merge conflict"
     assert conflict.span is not None and (conflict.span.path, conflict.span.line) == (tmp_path / "a", 5)
     # Nothing new: nothing to do. A template that changes again waits for the user.
     assert not any(action.changes for action in upgraded(a=NEW, b=NEW))
@@ -263,12 +263,12 @@ def test_conflicts_in_a_users_kernel(acmegen: Acmegen, project: Path, install: I
     result = acmegen("upgrade", project, **environment)
     assert result.returncode == 1
     assert f"merge    {KERNEL}  (1 conflict)" in result.stdout
-    assert f"error[ACME417]: {KERNEL} has 1 merge conflict" in result.stderr
+    assert f"error[ACME417]: `{KERNEL}` has 1 merge conflict" in result.stderr
     assert locked(project).facts["torch"] == NEWER, "all else is done"
     for command, code, severity in (("upgrade", 1, "error"), ("regen", 0, "warning"), ("check", 0, "warning")):
         result = acmegen(command, project, **environment)
         assert result.returncode == code
-        assert f"{severity}[ACME417]: {KERNEL} has 1 merge conflict" in result.stderr
+        assert f"{severity}[ACME417]: `{KERNEL}` has 1 merge conflict" in result.stderr
 
 
 def test_another_torch_in_which_nothing_differs_still_waits_for_an_upgrade(

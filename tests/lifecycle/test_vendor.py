@@ -295,9 +295,9 @@ def test_edits_in_an_export_are_not_overwritten(
     assert result.returncode == 1
     assert contents(copy) == before
     assert [line for line in result.stderr.splitlines() if line.startswith("error")] == [
-        f"error[ACME431]: {copy / 'README.md'}: a file that no export wrote is in its place",
-        f"error[ACME431]: {copy / STUB}: it was edited",
-        f"error[ACME431]: {copy / 'gone_and_edited.txt'}: it was edited, and the export has no such file any more",
+        f"error[ACME431]: `{copy / 'README.md'}`: a file that no export wrote is in its place",
+        f"error[ACME431]: `{copy / STUB}`: it was edited",
+        f"error[ACME431]: `{copy / 'gone_and_edited.txt'}`: it was edited, and the export has no such file any more",
     ]
     (copy / "README.md").unlink()
     forced = acmegen("vendor", "export", new_project("acme"), copy, "--force")

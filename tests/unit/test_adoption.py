@@ -153,7 +153,7 @@ def test_what_is_not_generated_is_refused(project: Project, path: str) -> None:
         with pytest.raises(DiagnosticError) as raised:
             change(FILES, "a", path)
         assert codes_of(raised) == {codes.NOT_GENERATED}
-        assert raised.value.diagnostics[0].message.startswith(path)
+        assert raised.value.diagnostics[0].message.startswith(f"`{path}` is ")
     assert project.lock == lock
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_is_not_there_cannot_be_adopted(project: Project) -> None:
     (project.folder / "a").unlink()
     with pytest.raises(DiagnosticError) as raised:
         project.adopt(FILES, "a")
-    assert raised.value.diagnostics[0].message == "a is not there"
+    assert raised.value.diagnostics[0].message == "`a` is not there"
 
 
 # Back again.
@@ -225,7 +225,7 @@ def test_h19_restoring_again_changes_nothing(project: Project) -> None:
 def test_what_no_manifest_asks_for_cannot_be_restored(project: Project) -> None:
     with pytest.raises(DiagnosticError) as raised:
         project.restore(tree({"a": "1\n"}), "x")
-    assert raised.value.diagnostics[0].message == "x: no manifest asks for it any more"
+    assert raised.value.diagnostics[0].message == "`x` is not generated: no manifest asks for it any more"
 
 
 def test_nothing_is_restored_through_a_link(project: Project) -> None:

@@ -159,8 +159,8 @@ def test_virtual_methods() -> None:
         f"`{GUARD}::added` is new: `void added() = 0`; every backend has to override it",
         f"`{GUARD}::optional` is new: `void optional()`; torch has a default for it",
         f"`{GUARD}::getDevice` was `Device getDevice() const = 0`, is `Device getDevice(int) const`; "
-        "overridden in Guard.h",
-        f"`{GUARD}::getStream` is gone: `Stream getStream(Device) const`; overridden in Guard.h",
+        "overridden in `Guard.h`",
+        f"`{GUARD}::getStream` is gone: `Stream getStream(Device) const`; overridden in `Guard.h`",
     )
     assert "4 virtual methods" in changes(facts)[codes.METHODS_CHANGED].message
 

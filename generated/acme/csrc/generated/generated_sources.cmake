@@ -44,10 +44,12 @@ set(
   csrc/generated/registration/Custom_acme.cpp
   csrc/generated/registration/Registration_0.cpp
   csrc/generated/registration/Registration_1.cpp
+  csrc/generated/registration/Registrations.cpp
   csrc/generated/runtime/AcmeAllocator.cpp
   csrc/generated/runtime/AcmeEvent.cpp
   csrc/generated/runtime/AcmeFunctions.cpp
   csrc/generated/runtime/AcmeGenerator.cpp
+  csrc/generated/runtime/AcmeGraph.cpp
   csrc/generated/runtime/AcmeGuardImpl.cpp
   csrc/generated/runtime/AcmeHooks.cpp
   csrc/generated/runtime/AcmeHostAllocator.cpp
@@ -55,6 +57,7 @@ set(
   csrc/generated/runtime/AllocationHistory.cpp
   csrc/generated/runtime/AllocatorSettings.cpp
   csrc/generated/runtime/BlockPool.cpp
+  csrc/generated/runtime/Capture.cpp
   csrc/generated/runtime/DeviceHeap.cpp
   csrc/generated/runtime/DeviceHeapMemory.cpp
   csrc/generated/runtime/DeviceHeapPools.cpp
@@ -62,7 +65,9 @@ set(
   csrc/generated/runtime/FreedMemory.cpp
   csrc/generated/runtime/HostLaunch.cpp
   csrc/generated/runtime/Initialize.cpp
+  csrc/generated/runtime/LaunchMemory.cpp
   csrc/generated/runtime/MemorySnapshot.cpp
+  csrc/generated/runtime/OtherBackend.cpp
   csrc/generated/runtime/OutOfMemory.cpp
   csrc/generated/runtime/PendingBlocks.cpp
   csrc/generated/structured/StructuredKernel.cpp

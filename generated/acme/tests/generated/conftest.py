@@ -10,6 +10,7 @@ order between streams separates are found. A test that leaves such an access beh
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -58,6 +59,13 @@ class Simulator:
         """Set all back to the environment's, with no findings."""
         assert self._library.simResetFaults() == 0
 
+    def read(self, address: int, size: int) -> bytes:
+        """What is at an address of the device now."""
+        host = ctypes.c_void_p()
+        status = self._library.simHostGetAddress(ctypes.byref(host), ctypes.c_void_p(address))
+        assert status == 0 and host.value is not None
+        return ctypes.string_at(host.value, size)
+
     @property
     def races(self) -> int:
         return self._library.simRaceCount()
@@ -84,7 +92,13 @@ def simulator() -> Iterator[Simulator]:
     simulator.reset()
     yield simulator
     simulator.set(OUT_OF_MEMORY_AT=0, LAUNCH_FAILURE_AT=0, LAUNCH_FAILURE_KERNEL="")
-    simulator.set(MEMORY_LIMIT=0, TASK_DELAY=0, TASK_JITTER=0, FAULT_DEVICE=-1)
+    simulator.set(
+        MEMORY_LIMIT=0,
+        TASK_DELAY=0,
+        TASK_JITTER=0,
+        FAULT_DEVICE=-1,
+        POISON=os.environ["SIM_POISON"],
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +119,18 @@ def other_device() -> torch.device:
     if torch.acme.device_count() < 2:
         pytest.skip("needs two devices")
     return torch.device(DEVICE, 1)
+
+
+@pytest.fixture
+def package_copy(tmp_path: Path) -> Path:
+    """A copy of the installed package that a test may damage, in a folder to put first on the import path."""
+    source = Path(torch_acme.__file__).parent
+    copy = tmp_path / "copy" / "torch_acme"
+    extension = Path(torch_acme._C.__file__)
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(extension.parent / "lib", copy / "lib", dirs_exist_ok=True)
+    shutil.copy(extension, copy)
+    return copy
 
 
 @pytest.fixture

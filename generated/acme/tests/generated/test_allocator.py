@@ -260,6 +260,7 @@ def test_settings_at_run_time(run_python):
     [
         "per_process_memory_fraction:2",
         "per_process_memory_fraction:much",
+        "per_process_memory_fraction:0.5x",
         "expandable_segments:True",
     ],
 )

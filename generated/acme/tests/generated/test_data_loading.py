@@ -17,7 +17,7 @@ def test_e17_pinned_batches(workers):
     loader = DataLoader(TensorDataset(data), batch_size=4, pin_memory=True, num_workers=workers)
     batches = []
     for (batch,) in loader:
-        assert batch.is_pinned()
+        assert batch.is_pinned() == True
         batches.append(batch.to(DEVICE, non_blocking=True))
     assert torch.equal(torch.cat(batches).cpu(), data)
 

@@ -6,6 +6,8 @@
 
 import gc
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -40,6 +42,41 @@ def test_memory_is_poisoned_until_it_is_written():
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         torch.acme.empty_cache()
         assert torch.empty(SIZE << 10, dtype=dtype, device=DEVICE).isnan().all()
+
+
+def test_memory_that_is_used_again_is_poisoned_again(simulator):
+    """Nobody reads what was there before, also where the driver had no part in it."""
+    for size in (100, SIZE, SIZE << 10):
+        x = torch.ones(size, device=DEVICE)
+        address = x.data_ptr()
+        del x
+        torch.acme.synchronize()
+        assert simulator.read(address, 4) == b"\xfd\x7f" * 2
+        y = torch.empty(size, device=DEVICE)
+        assert y.data_ptr() == address
+        assert y.isnan().all()
+
+
+def test_poison_waits_for_work(simulator):
+    simulator.set(TASK_DELAY=2000)
+    side = torch.acme.Stream()
+    x = torch.ones(SIZE, device=DEVICE)
+    side.wait_stream(torch.acme.current_stream())
+    with side:
+        on_side = x + 1
+    x.record_stream(side)
+    on_current = x + 2
+    del x
+    assert on_current.sum().item() == 3 * SIZE
+    torch.acme.current_stream().wait_stream(side)
+    on_side.record_stream(torch.acme.current_stream())
+    assert on_side.sum().item() == 2 * SIZE
+
+
+def test_without_poison_memory_is_left_alone(simulator):
+    simulator.set(POISON=0)
+    torch.full((SIZE,), 7.0, device=DEVICE)
+    assert torch.empty(SIZE, device=DEVICE).eq(7).all()
 
 
 def test_each_allocation_may_fail(simulator):
@@ -177,7 +214,8 @@ def test_a_device_that_fails_to_initialize(run_python):
     )
 
 
-# Races that are found; each is taken back, or it would fail the test.
+# Races that are found; each is taken back, or it would fail the test. Memory is freed after all work on it, or its
+# poison would be unordered too.
 
 
 def test_a_write_beside_a_write_is_found(simulator):
@@ -189,6 +227,7 @@ def test_a_write_beside_a_write_is_found(simulator):
         x.mul_(2)
     assert simulator.races > 0
     assert "add" in simulator.report and "mul" in simulator.report
+    side.synchronize()
     simulator.reset()
 
 
@@ -202,6 +241,24 @@ def test_a_read_beside_a_write_is_found(simulator):
     side.synchronize()
     simulator.reset()
     assert y.is_acme
+
+
+def test_threads_of_the_host_with_a_stream_each_are_found(simulator):
+    x = torch.zeros(SIZE, device=DEVICE)
+    torch.acme.synchronize()
+    barrier = threading.Barrier(2)
+
+    def work(operator: str) -> None:
+        with torch.acme.Stream():
+            barrier.wait(timeout=60)
+            getattr(x, operator)(2)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, ["add_", "mul_"]))
+    assert simulator.races > 0
+    assert "add" in simulator.report and "mul" in simulator.report
+    torch.acme.synchronize()
+    simulator.reset()
 
 
 def test_a_copy_beside_a_write_is_found(simulator):
@@ -273,6 +330,31 @@ def test_streams_that_wait_are_ordered():
     while not side.query():
         pass
     assert x.sum().item() == 3 * SIZE
+
+
+def test_threads_of_the_host_that_share_a_stream_are_ordered():
+    """By the stream, whatever the threads do among themselves: that they agree on it, the checker can't see."""
+    x = torch.zeros(SIZE, device=DEVICE)
+
+    def work(_: int) -> None:
+        for _ in range(50):
+            x.add_(1)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert x.eq(200).all()
+
+
+def test_what_a_thread_of_the_host_has_waited_for_is_ordered():
+    """For all threads: how one told the others, the checker can't see."""
+    x = torch.zeros(SIZE, device=DEVICE)
+    torch.acme.synchronize()
+    side = torch.acme.Stream()
+    with side:
+        x.add_(1)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(side.synchronize).result()
+    assert x.add_(1).sum().item() == 2 * SIZE
 
 
 def test_recorded_memory_is_ordered():

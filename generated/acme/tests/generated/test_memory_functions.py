@@ -90,6 +90,24 @@ def test_raw_memory():
     torch.acme.caching_allocator_delete(0)
     with pytest.raises(TypeError, match="stream"):
         torch.acme.caching_allocator_alloc(MIB, stream="stream")
+    for not_ours in (address, 4096):
+        with pytest.raises(ValueError, match="not of memory"):
+            torch.acme.caching_allocator_delete(not_ours)
+
+
+def test_a_fraction_of_nothing(run_python):
+    run_python("""
+        import torch, torch_acme
+        torch.acme.set_per_process_memory_fraction(0.0)
+        try:
+            torch.ones(1, device="acme")
+        except torch.OutOfMemoryError as error:
+            assert "This process may use 0 bytes of it" in str(error), error
+        else:
+            raise AssertionError("memory beyond the limit")
+        torch.acme.set_per_process_memory_fraction(1.0)
+        assert torch.ones(1, device="acme").item() == 1
+        """)
 
 
 def test_raw_memory_of_another_device(other_device):

@@ -4,6 +4,7 @@
 
 """The allocator's history and snapshots, in the format of PyTorch's memory visualiser, which is the judge here."""
 
+import inspect
 import pickle
 import threading
 
@@ -113,14 +114,22 @@ def test_context_is_kept_as_asked(record):
         x = allocate_for_the_test()
         blocks = blocks_of(torch.acme.memory._snapshot(), x)
         del x
+        torch.acme.synchronize()
+        torch.acme.empty_cache()
         trace = torch.acme.memory._snapshot()["device_traces"][0]
         framed = {event["action"]: bool(event["frames"]) for event in trace}
-        return bool(blocks[0]["frames"]), framed["alloc"], framed["free_requested"]
+        return (
+            bool(blocks[0]["frames"]),
+            framed["alloc"],
+            framed["free_requested"],
+            framed["free_completed"],
+        )
 
-    assert events_of(None) == (False, False, False)
-    assert events_of("state") == (True, False, False)
-    assert events_of("alloc") == (True, True, False)
-    assert events_of("all") == (True, True, True)
+    assert events_of(None) == (False, False, False, False)
+    assert events_of("state") == (True, False, False, False)
+    # As in torch.cuda: the end of a use has the stack of its begin, where there is none of its own.
+    assert events_of("alloc") == (True, True, False, True)
+    assert events_of("all") == (True, True, True, True)
 
 
 def test_history_is_bounded_and_can_be_stopped(record):
@@ -133,6 +142,73 @@ def test_history_is_bounded_and_can_be_stopped(record):
     record(None)
     allocate_for_the_test()
     assert not any(torch.acme.memory._snapshot()["device_traces"])
+
+
+def actions_of_the_history():
+    return [event["action"] for event in torch.acme.memory._snapshot()["device_traces"][0]]
+
+
+def test_history_goes_on_until_it_is_cleared(record):
+    record(context=None, max_entries=100)
+    kept = [allocate_for_the_test() for _ in range(3)]
+    record(context=None)
+    kept += [allocate_for_the_test() for _ in range(2)]
+    assert actions_of_the_history().count("alloc") == 5
+    record(context=None, max_entries=2)
+    assert len(actions_of_the_history()) == 2
+    record(context=None, clear_history=True)
+    assert actions_of_the_history() == ["snapshot"]
+    record(None)
+    assert actions_of_the_history() == []
+    assert len(kept) == 5
+
+
+ACTIONS = (
+    "alloc",
+    "free_requested",
+    "free_completed",
+    "segment_alloc",
+    "segment_free",
+    "snapshot",
+    "oom",
+)
+
+
+@pytest.mark.parametrize(
+    "skipped", [(), *((action,) for action in ACTIONS), ACTIONS[1:3], ACTIONS], ids=str
+)
+def test_actions_can_be_left_out(record, skipped):
+    torch.acme.synchronize()
+    torch.acme.empty_cache()
+    record(context=None, skip_actions=skipped)
+    allocate_for_the_test()
+    torch.acme.synchronize()
+    torch.acme.empty_cache()
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.empty(1 << 60, dtype=torch.uint8, device=DEVICE)
+    assert set(actions_of_the_history()) == set(ACTIONS) - set(skipped)
+    # It holds until the next call.
+    record(context=None)
+    kept = allocate_for_the_test()
+    assert {"alloc", "snapshot"} <= set(actions_of_the_history())
+    assert kept.is_acme
+
+
+def test_parameters_are_those_of_torch_cuda():
+    ours = inspect.signature(torch.acme.memory._record_memory_history).parameters
+    theirs = inspect.signature(torch.cuda.memory._record_memory_history).parameters
+    assert {
+        "enabled",
+        "context",
+        "stacks",
+        "max_entries",
+        "device",
+        "clear_history",
+    } <= ours.keys() & theirs.keys()
+    # `skip_actions` came with torch 2.11.
+    assert ours.keys() - theirs.keys() <= {"skip_actions"}
+    for name in ours.keys() & theirs.keys():
+        assert ours[name].default == theirs[name].default, name
 
 
 def test_out_of_memory_is_in_the_history(record):
@@ -191,7 +267,13 @@ def test_history_by_device(record, other_device):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"enabled": "some"}, {"context": "some"}, {"stacks": "some"}, {"max_entries": 0}],
+    [
+        {"enabled": "some"},
+        {"context": "some"},
+        {"stacks": "some"},
+        {"max_entries": 0},
+        {"skip_actions": ["some"]},
+    ],
     ids=str,
 )
 def test_unknown_choices_are_refused(arguments):

@@ -11,6 +11,7 @@ import torch
 
 DEVICE = "acme"
 SIZE = 1 << 18
+KINDS_OF_MEMORY = pytest.mark.parametrize("pinned", [True, False], ids=["pinned", "pageable"])
 
 
 def occupy() -> None:
@@ -34,7 +35,49 @@ def test_c2_factories_pin(make):
     assert make(10, pin_memory=True).is_pinned()
 
 
-@pytest.mark.parametrize("pinned", [True, False], ids=["pinned", "pageable"])
+@pytest.mark.parametrize("size", [1 << 60, 1 << 62])
+def test_more_pinned_memory_than_there_is(size):
+    with pytest.raises(torch.OutOfMemoryError, match="pinned"):
+        torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+
+def test_c2_in_a_forked_process_nothing_is_pinned(run_python):
+    """A worker of a DataLoader may ask; a lock that another thread held while the process was forked stays locked."""
+    run_python("""
+        import os, torch, torch_acme
+        x = torch.ones(1000).pin_memory()
+        child = os.fork()
+        if child == 0:
+            assert not x.is_pinned() and x.sum() == 1000
+            try:
+                torch.acme.host_memory_stats()
+            except RuntimeError as error:
+                assert "forked" in str(error), error
+            else:
+                os._exit(2)
+            del x
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert x.is_pinned()
+        """)
+
+
+def test_b10_pinning_uses_a_device_that_is_in_use(run_python):
+    """The current one, which nobody has used, need not even work."""
+    run_python(
+        """
+        import torch, torch_acme
+        y = torch.ones(4, device="acme:1")
+        x = torch.ones(4).pin_memory()
+        assert x.is_pinned() and torch.acme.current_device() == 0
+        assert (x.to(y.device, non_blocking=True) + y).tolist() == [2] * 4
+        """,
+        SIM_DEVICE_COUNT="2",
+        SIM_DEVICE_FAILURE="0",
+    )
+
+
+@KINDS_OF_MEMORY
 @pytest.mark.parametrize(
     "dtypes", [(torch.float32, torch.float32), (torch.float32, torch.float64)], ids=str
 )
@@ -55,7 +98,7 @@ def test_c3_non_blocking_both_ways(pinned, dtypes, strided):
         assert torch.equal(back, torch.full((SIZE,), float(value), dtype=dtypes[0]))
 
 
-@pytest.mark.parametrize("pinned", [True, False], ids=["pinned", "pageable"])
+@KINDS_OF_MEMORY
 def test_c3_memory_freed_before_the_copy_runs(pinned):
     copies = []
     for value in range(20):
@@ -67,16 +110,17 @@ def test_c3_memory_freed_before_the_copy_runs(pinned):
         assert torch.equal(copy.cpu(), torch.full((SIZE,), float(value)))
 
 
-def test_c3_copies_on_a_side_stream():
+@KINDS_OF_MEMORY
+def test_c3_copies_on_a_side_stream(pinned):
     side = torch.acme.Stream()
     for value in range(10):
-        host = torch.full((SIZE,), float(value), pin_memory=True)
+        host = torch.full((SIZE,), float(value), pin_memory=pinned)
         with side:
             occupy()
             x = host.to(DEVICE, non_blocking=True)
         del host
         # A tensor that takes the same size must not get memory which the copy still reads.
-        torch.full((SIZE,), -1.0, pin_memory=True)
+        torch.full((SIZE,), -1.0, pin_memory=pinned)
         torch.acme.current_stream().wait_stream(side)
         x.record_stream(torch.acme.current_stream())
         assert torch.equal((x + 0).cpu(), torch.full((SIZE,), float(value)))

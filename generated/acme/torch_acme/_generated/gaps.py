@@ -8,7 +8,7 @@ _CUDA_ONLY = "it is part of CUDA's own runtime and libraries"
 _DEPRECATED = "torch.cuda keeps it for old programs only"
 _MONITORING = "the driver binding has no role for it"
 _MEMORY_POOLS = "torch implements memory pools chosen by the user for CUDA alone"
-_GRAPHS = "it captures CUDA graphs"
+_GRAPHS = "it captures CUDA graphs; use torch.accelerator.Graph"
 _ALLOCATOR = (
     "the allocator is part of the backend and can't be switched off or replaced while it runs"
 )

@@ -11,7 +11,7 @@ whose name says CUDA, but which reads the snapshots of any device.
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from torch.types import Device
@@ -28,8 +28,12 @@ def _record_memory_history(
     max_entries: int = sys.maxsize,
     device: Device = None,
     clear_history: bool = False,
+    *,
+    skip_actions: Sequence[str] | None = None,
 ) -> None:
     """Start recording where memory is allocated and freed, or stop it. Holds for all devices.
+
+    As `torch.cuda.memory._record_memory_history`, without its options about compiled code and annotations.
 
     Args:
         enabled: `"state"`: keep where the memory in use was allocated. `"all"`: keep the history of
@@ -39,7 +43,9 @@ def _record_memory_history(
         stacks: `"python"`: the frames of Python. `"all"`: those of C++ as well.
         max_entries: how many entries of history are kept for each device; the oldest give way.
         device: accepted as in torch.cuda, where it has no effect either.
-        clear_history: accepted as in torch.cuda; here each call forgets the history so far.
+        clear_history: forget what was recorded before; otherwise that stays.
+        skip_actions: events that are not recorded: `"alloc"`, `"free_requested"`, `"free_completed"`,
+            `"segment_alloc"`, `"segment_free"`, `"snapshot"` or `"oom"`.
     """
     _check("enabled", enabled, (None, "state", "all"))
     _check("context", context, (None, "state", "alloc", "all"))
@@ -47,7 +53,8 @@ def _record_memory_history(
     if max_entries < 1:
         raise ValueError(f"expected max_entries of at least 1, but got {max_entries}")
     _lazy_init()
-    _C.record_memory_history(enabled, context, stacks == "all", max_entries)
+    skipped = list(skip_actions or ())
+    _C.record_memory_history(enabled, context, stacks == "all", max_entries, clear_history, skipped)
 
 
 def _snapshot(device: Device = None) -> dict[str, Any]:

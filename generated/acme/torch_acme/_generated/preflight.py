@@ -61,30 +61,46 @@ def _check_torch_version() -> None:
 
 def _check_no_other_backend() -> None:
     """A process has room for one backend of torch's PrivateUse1; a second would abort it."""
+    expected = _library_path()
+    registered = _registered_backends()
+    others = [(name, library) for name, library in registered if not _same_file(library, expected)]
     name = torch._C._get_privateuse1_backend_name()
-    if name not in ("privateuseone", DEVICE):
-        raise ImportError(
-            f"{PACKAGE} can't register the device `{DEVICE}`: this process already uses the backend "
-            f"`{name}`, and torch allows one PrivateUse1 backend a process. Use `{name}` and "
-            f"`{DEVICE}` in different processes; TORCH_DEVICE_BACKEND_AUTOLOAD=0 keeps `import torch` "
-            "from loading any of them."
+    if others:
+        other = "the {} of {}".format(*others[0])
+    elif name not in ("privateuseone", DEVICE):
+        other = f"the backend `{name}`"
+    elif not registered and (
+        torch._C._dispatch_has_backend_fallback(torch._C.DispatchKey.PrivateUse1)
+        or torch._C._dispatch_has_kernel_for_dispatch_key(
+            "aten::empty.memory_format", "PrivateUse1"
         )
-    loaded = _loaded_library()
-    if loaded is not None:
-        expected = _library_path()
-        if not loaded.samefile(expected):
-            raise ImportError(
-                f"{PACKAGE} can't load {expected}: another copy of it, {loaded}, is already loaded in "
-                "this process."
-            )
-    elif torch._C._dispatch_has_backend_fallback(
-        torch._C.DispatchKey.PrivateUse1
-    ) or torch._C._dispatch_has_kernel_for_dispatch_key("aten::empty.memory_format", "PrivateUse1"):
-        raise ImportError(
-            f"{PACKAGE} can't register the device `{DEVICE}`: another library has already registered "
-            "operators for torch's PrivateUse1 device in this process, and there can be one such "
-            f"backend only. Import {PACKAGE} in a process that doesn't load that library."
-        )
+    ):
+        other = f"another one, `{name}`, which has registered operators"
+    else:
+        return
+    raise ImportError(
+        f"The backend `{DEVICE}` of {expected} cannot be used: this process has {other}, and PyTorch has "
+        "room for one backend of this kind in a process. Use them in different processes; if the "
+        "other one is loaded by `import torch`, set TORCH_DEVICE_BACKEND_AUTOLOAD=0."
+    )
+
+
+def _registered_backends() -> list[tuple[str, Path]]:
+    """The generated backends that have registered in this process: what each says it is, and its library."""
+    found = []
+    for path in _loaded_libraries():
+        try:
+            library = ctypes.CDLL(str(path), mode=os.RTLD_LAZY | os.RTLD_NOLOAD)
+            backend = library.privateuse1_backend
+        except (OSError, AttributeError):
+            continue
+        backend.restype = ctypes.c_char_p
+        name = backend()
+        # A library also answers for those that it is linked with.
+        address = ctypes.cast(backend, ctypes.c_void_p).value or 0
+        if name is not None and _contains(path, address):
+            found.append((name.decode(), path))
+    return found
 
 
 def _library_path() -> Path:
@@ -98,15 +114,29 @@ def _library_path() -> Path:
     return Path(spec.origin).parent / "lib" / LIBRARY
 
 
-def _loaded_library() -> Path | None:
-    """The C++ library of this backend that is already loaded in the process, if there is one."""
+def _same_file(left: Path, right: Path) -> bool:
+    return left.exists() and right.exists() and left.samefile(right)
+
+
+def _mappings() -> list[tuple[int, int, Path]]:
+    """The files that are mapped into this process: begin, end and path of each part."""
     try:
         maps = Path("/proc/self/maps").read_text()
     except OSError:
-        return None
+        return []
+    mappings = []
     for line in maps.splitlines():
         # The sixth column is the path, which may contain blanks.
         columns = line.split(maxsplit=5)
-        if len(columns) == 6 and os.path.basename(columns[5]) == LIBRARY:
-            return Path(columns[5])
-    return None
+        if len(columns) == 6 and columns[5].startswith("/"):
+            begin, _, end = columns[0].partition("-")
+            mappings.append((int(begin, 16), int(end, 16), Path(columns[5])))
+    return mappings
+
+
+def _loaded_libraries() -> list[Path]:
+    return sorted({path for _, _, path in _mappings() if ".so" in path.suffixes})
+
+
+def _contains(path: Path, address: int) -> bool:
+    return any(begin <= address < end for begin, end, mapped in _mappings() if mapped == path)

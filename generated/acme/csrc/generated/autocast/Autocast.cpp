@@ -12,13 +12,9 @@
 
 namespace acme {
 
-void keep_autocast_registrations() noexcept {}
-
 void set_default_autocast_dtype() {
   at::autocast::set_autocast_dtype(c10::DeviceType::PrivateUse1, at::kBFloat16);
 }
-
-namespace {
 
 // The lists below name PyTorch's types without their namespace, and each PyTorch names others.
 using namespace at;
@@ -31,7 +27,9 @@ using namespace at;
 #define KERNEL_FLOAT32_RESULT(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32_set_opt_dtype)
 #define KERNEL_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
 
-TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
+void register_autocast(Libraries& libraries) {
+  torch::Library& m = libraries.emplace_back(
+      torch::Library::IMPL, "aten", c10::DispatchKey::AutocastPrivateUse1, __FILE__, __LINE__);
   AT_FORALL_LOWER_PRECISION_FP(KERNEL_LOWER_PRECISION)
   AT_FORALL_FP32(KERNEL_FLOAT32)
   AT_FORALL_FP32_SET_OPT_DTYPE(KERNEL_FLOAT32_RESULT)
@@ -40,5 +38,4 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
   KERNEL_FLOAT32(binary_cross_entropy)
 }
 
-}  // namespace
 }  // namespace acme

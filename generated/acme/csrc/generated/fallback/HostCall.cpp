@@ -19,6 +19,7 @@
 #include "generated/fallback/ArgumentWalker.h"
 #include "generated/fallback/HostImages.h"
 #include "generated/native/NativeFunctions.h"
+#include "generated/runtime/Capture.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/AcmeGenerator.h"
 #include "generated/runtime/AcmeStream.h"
@@ -105,6 +106,11 @@ void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostM
   const CallDevices devices = check_devices(op, arguments);
 
   const c10::DeviceGuard device_guard(devices.device);
+  if (is_any_stream_capturing()) {
+    refuse_in_capture(
+        getCurrentAcmeStream(), c10::str(op.operator_name()),
+        c10::str("it runs on the host, which would have to wait for the stream. ", kHowToServe));
+  }
   // The caller's autograd and autocast have had their turn.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

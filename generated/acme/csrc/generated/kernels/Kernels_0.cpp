@@ -28,7 +28,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
   return kernels::_thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias);
 }
 
-/// Serves abs by the expression `abs(self)`.
+/// Serves abs by the expression of pointwise::abs.
 at::Tensor abs(const at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Magnitude, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -40,7 +40,7 @@ at::Tensor abs(const at::Tensor& self) {
   return iterator.output(0);
 }
 
-/// Serves abs.out by the expression `abs(self)`.
+/// Serves abs.out by the expression of pointwise::abs.
 at::Tensor& abs_out(const at::Tensor& self, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Magnitude, out, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -52,7 +52,7 @@ at::Tensor& abs_out(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
-/// Serves abs_ by the expression `abs(self)`.
+/// Serves abs_ by the expression of pointwise::abs.
 at::Tensor& abs_(at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Magnitude, self, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -131,7 +131,7 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
   return out0;
 }
 
-/// Serves hardswish by the expression `self * min(max(self + 3, 0), 6) / 6`.
+/// Serves hardswish by the expression of pointwise::hardswish.
 at::Tensor hardswish(const at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -143,7 +143,7 @@ at::Tensor hardswish(const at::Tensor& self) {
   return iterator.output(0);
 }
 
-/// Serves hardswish.out by the expression `self * min(max(self + 3, 0), 6) / 6`.
+/// Serves hardswish.out by the expression of pointwise::hardswish.
 at::Tensor& hardswish_out(const at::Tensor& self, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, out, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -155,7 +155,7 @@ at::Tensor& hardswish_out(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
-/// Serves hardswish_ by the expression `self * min(max(self + 3, 0), 6) / 6`.
+/// Serves hardswish_ by the expression of pointwise::hardswish.
 at::Tensor& hardswish_(at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, self, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -167,8 +167,7 @@ at::Tensor& hardswish_(at::Tensor& self) {
   return self;
 }
 
-/// Serves hardswish_backward by the expression `0 if self <= -3 else grad_output if self >= 3 else
-/// grad_output * (self / 3 + 0.5)`.
+/// Serves hardswish_backward by the expression of pointwise::hardswish_backward.
 at::Tensor hardswish_backward(const at::Tensor& grad_output, const at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, at::Tensor(), {grad_output, self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -181,8 +180,7 @@ at::Tensor hardswish_backward(const at::Tensor& grad_output, const at::Tensor& s
   return iterator.output(0);
 }
 
-/// Serves hardswish_backward.out by the expression `0 if self <= -3 else grad_output if self >= 3
-/// else grad_output * (self / 3 + 0.5)`.
+/// Serves hardswish_backward.out by the expression of pointwise::hardswish_backward.
 at::Tensor& hardswish_backward_out(const at::Tensor& grad_output, const at::Tensor& self,
                                    at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, out, {grad_output, self});
@@ -195,7 +193,7 @@ at::Tensor& hardswish_backward_out(const at::Tensor& grad_output, const at::Tens
   return out;
 }
 
-/// Serves hardtanh by the expression `min(max(self, min_val), max_val)`.
+/// Serves hardtanh by the expression of pointwise::hardtanh.
 at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -207,7 +205,7 @@ at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at:
   return iterator.output(0);
 }
 
-/// Serves hardtanh.out by the expression `min(max(self, min_val), max_val)`.
+/// Serves hardtanh.out by the expression of pointwise::hardtanh.
 at::Tensor& hardtanh_out(const at::Tensor& self, const at::Scalar& min_val,
                          const at::Scalar& max_val, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, out, {self});
@@ -220,7 +218,7 @@ at::Tensor& hardtanh_out(const at::Tensor& self, const at::Scalar& min_val,
   return out;
 }
 
-/// Serves hardtanh_ by the expression `min(max(self, min_val), max_val)`.
+/// Serves hardtanh_ by the expression of pointwise::hardtanh.
 at::Tensor& hardtanh_(at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, self, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -232,8 +230,7 @@ at::Tensor& hardtanh_(at::Tensor& self, const at::Scalar& min_val, const at::Sca
   return self;
 }
 
-/// Serves hardtanh_backward by the expression `0 if self <= min_val or self >= max_val else
-/// grad_output`.
+/// Serves hardtanh_backward by the expression of pointwise::hardtanh_backward.
 at::Tensor hardtanh_backward(const at::Tensor& grad_output, const at::Tensor& self,
                              const at::Scalar& min_val, const at::Scalar& max_val) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, at::Tensor(), {grad_output, self});
@@ -247,8 +244,7 @@ at::Tensor hardtanh_backward(const at::Tensor& grad_output, const at::Tensor& se
   return iterator.output(0);
 }
 
-/// Serves hardtanh_backward.grad_input by the expression `0 if self <= min_val or self >= max_val
-/// else grad_output`.
+/// Serves hardtanh_backward.grad_input by the expression of pointwise::hardtanh_backward.
 at::Tensor& hardtanh_backward_grad_input(const at::Tensor& grad_output, const at::Tensor& self,
                                          const at::Scalar& min_val, const at::Scalar& max_val,
                                          at::Tensor& grad_input) {
@@ -263,7 +259,7 @@ at::Tensor& hardtanh_backward_grad_input(const at::Tensor& grad_output, const at
   return grad_input;
 }
 
-/// Serves isnan by the expression `isnan(self)`.
+/// Serves isnan by the expression of pointwise::isnan.
 at::Tensor isnan(const at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -275,7 +271,7 @@ at::Tensor isnan(const at::Tensor& self) {
   return iterator.output(0);
 }
 
-/// Serves isnan.out by the expression `isnan(self)`.
+/// Serves isnan.out by the expression of pointwise::isnan.
 at::Tensor& isnan_out(const at::Tensor& self, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, out, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -287,7 +283,7 @@ at::Tensor& isnan_out(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
-/// Serves logical_and by the expression `self != 0 and other != 0`.
+/// Serves logical_and by the expression of pointwise::logical_and.
 at::Tensor logical_and(const at::Tensor& self, const at::Tensor& other) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, at::Tensor(), {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -299,7 +295,7 @@ at::Tensor logical_and(const at::Tensor& self, const at::Tensor& other) {
   return iterator.output(0);
 }
 
-/// Serves logical_and.out by the expression `self != 0 and other != 0`.
+/// Serves logical_and.out by the expression of pointwise::logical_and.
 at::Tensor& logical_and_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, out, {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -311,7 +307,7 @@ at::Tensor& logical_and_out(const at::Tensor& self, const at::Tensor& other, at:
   return out;
 }
 
-/// Serves logical_and_ by the expression `self != 0 and other != 0`.
+/// Serves logical_and_ by the expression of pointwise::logical_and.
 at::Tensor& logical_and_(at::Tensor& self, const at::Tensor& other) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, self, {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -323,7 +319,7 @@ at::Tensor& logical_and_(at::Tensor& self, const at::Tensor& other) {
   return self;
 }
 
-/// Serves logical_not by the expression `self == 0`.
+/// Serves logical_not by the expression of pointwise::logical_not.
 at::Tensor logical_not(const at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -335,7 +331,7 @@ at::Tensor logical_not(const at::Tensor& self) {
   return iterator.output(0);
 }
 
-/// Serves logical_not.out by the expression `self == 0`.
+/// Serves logical_not.out by the expression of pointwise::logical_not.
 at::Tensor& logical_not_out(const at::Tensor& self, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, out, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -347,7 +343,7 @@ at::Tensor& logical_not_out(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
-/// Serves logical_not_ by the expression `self == 0`.
+/// Serves logical_not_ by the expression of pointwise::logical_not.
 at::Tensor& logical_not_(at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, self, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -359,7 +355,7 @@ at::Tensor& logical_not_(at::Tensor& self) {
   return self;
 }
 
-/// Serves logical_or by the expression `self != 0 or other != 0`.
+/// Serves logical_or by the expression of pointwise::logical_or.
 at::Tensor logical_or(const at::Tensor& self, const at::Tensor& other) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, at::Tensor(), {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -371,7 +367,7 @@ at::Tensor logical_or(const at::Tensor& self, const at::Tensor& other) {
   return iterator.output(0);
 }
 
-/// Serves logical_or.out by the expression `self != 0 or other != 0`.
+/// Serves logical_or.out by the expression of pointwise::logical_or.
 at::Tensor& logical_or_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, out, {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -383,7 +379,7 @@ at::Tensor& logical_or_out(const at::Tensor& self, const at::Tensor& other, at::
   return out;
 }
 
-/// Serves logical_or_ by the expression `self != 0 or other != 0`.
+/// Serves logical_or_ by the expression of pointwise::logical_or.
 at::Tensor& logical_or_(at::Tensor& self, const at::Tensor& other) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, self, {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -395,7 +391,7 @@ at::Tensor& logical_or_(at::Tensor& self, const at::Tensor& other) {
   return self;
 }
 
-/// Serves logical_xor by the expression `(self != 0) != (other != 0)`.
+/// Serves logical_xor by the expression of pointwise::logical_xor.
 at::Tensor logical_xor(const at::Tensor& self, const at::Tensor& other) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, at::Tensor(), {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -407,7 +403,7 @@ at::Tensor logical_xor(const at::Tensor& self, const at::Tensor& other) {
   return iterator.output(0);
 }
 
-/// Serves logical_xor.out by the expression `(self != 0) != (other != 0)`.
+/// Serves logical_xor.out by the expression of pointwise::logical_xor.
 at::Tensor& logical_xor_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, out, {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -419,7 +415,7 @@ at::Tensor& logical_xor_out(const at::Tensor& self, const at::Tensor& other, at:
   return out;
 }
 
-/// Serves logical_xor_ by the expression `(self != 0) != (other != 0)`.
+/// Serves logical_xor_ by the expression of pointwise::logical_xor.
 at::Tensor& logical_xor_(at::Tensor& self, const at::Tensor& other) {
   at::TensorIterator iterator = make_iterator(Promotion::Boolean, self, {self, other});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -540,7 +536,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm_backward(
   return {out0, out1, out2};
 }
 
-/// Serves relu by the expression `max(self, 0)`.
+/// Serves relu by the expression of pointwise::relu.
 at::Tensor relu(const at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, at::Tensor(), {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -552,7 +548,7 @@ at::Tensor relu(const at::Tensor& self) {
   return iterator.output(0);
 }
 
-/// Serves relu.out by the expression `max(self, 0)`.
+/// Serves relu.out by the expression of pointwise::relu.
 at::Tensor& relu_out(const at::Tensor& self, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, out, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -564,7 +560,7 @@ at::Tensor& relu_out(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
-/// Serves relu_ by the expression `max(self, 0)`.
+/// Serves relu_ by the expression of pointwise::relu.
 at::Tensor& relu_(at::Tensor& self) {
   at::TensorIterator iterator = make_iterator(Promotion::Common, self, {self});
   const c10::DeviceGuard guard(iterator.device(0));
@@ -657,7 +653,7 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward(const at::Tensor& grad
   return {out0, out1};
 }
 
-/// Serves where.self by the expression `self if condition else other`.
+/// Serves where.self by the expression of pointwise::where_self.
 at::Tensor where_self(const at::Tensor& condition, const at::Tensor& self,
                       const at::Tensor& other) {
   at::TensorIterator iterator =
@@ -671,7 +667,7 @@ at::Tensor where_self(const at::Tensor& condition, const at::Tensor& self,
   return iterator.output(0);
 }
 
-/// Serves where.self_out by the expression `self if condition else other`.
+/// Serves where.self_out by the expression of pointwise::where_self.
 at::Tensor& where_self_out(const at::Tensor& condition, const at::Tensor& self,
                            const at::Tensor& other, at::Tensor& out) {
   at::TensorIterator iterator = make_iterator(Promotion::Condition, out, {condition, self, other});

@@ -10,10 +10,12 @@
 
 #include "generated/native/NativeFunctions.h"
 #include "generated/native/StridedCopy.h"
+#include "generated/registration/Registrations.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/AcmeEvent.h"
 #include "generated/runtime/AcmeHostAllocator.h"
 #include "generated/runtime/AcmeStream.h"
+#include "generated/runtime/Capture.h"
 
 namespace acme::native {
 namespace {
@@ -51,9 +53,24 @@ at::Tensor staging_like(const at::Tensor& tensor) {
   return staging;
 }
 
+// Before a copy from or to `host` is enqueued: one that must have run before the call returns,
+// cannot be left to replays.
+void check_capturable(const at::Tensor& host, const AcmeStream& stream, bool non_blocking) {
+  if (is_any_stream_capturing() && !(non_blocking && is_pinned(host.storage().data_ptr().get()))) {
+    refuse_in_capture(stream, "A copy between the host and the device",
+                      "it would have to wait for the stream, unless the host's memory is pinned, "
+                      "dtypes and layouts are the "
+                      "same, and `non_blocking=True`");
+  }
+}
+
 // Ends a copy from or to `host`. Only pinned memory may be left to the stream: pageable memory
 // could be changed, read or freed by the caller before the copy has run.
 void finish(const at::Tensor& host, const AcmeStream& stream, bool non_blocking) {
+  if (const auto capture = capture_of(stream)) {
+    capture->keep(std::make_shared<c10::Storage>(host.storage()));
+    return;
+  }
   const c10::DataPtr& data = host.storage().data_ptr();
   if (non_blocking && is_pinned(data.get()) &&
       getAcmeHostAllocator().record_event(data.get(), data.get_context(), stream)) {
@@ -85,6 +102,7 @@ void copy_host_to_device(const at::Tensor& dst, const at::Tensor& src, bool non_
     return;
   }
   const auto stream = getCurrentAcmeStream();
+  check_capturable(src, stream, non_blocking);
   driver::memcpy_async(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(),
                        driver::kHostToDevice, stream.stream());
   finish(src, stream, non_blocking);
@@ -104,6 +122,7 @@ void copy_device_to_host(const at::Tensor& dst, const at::Tensor& src, bool non_
     return;
   }
   const auto stream = getCurrentAcmeStream();
+  check_capturable(dst, stream, non_blocking);
   driver::memcpy_async(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(),
                        driver::kDeviceToHost, stream.stream());
   finish(dst, stream, non_blocking);
@@ -191,21 +210,26 @@ at::Tensor _to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
 }
 
 at::Scalar _local_scalar_dense(const at::Tensor& self) {
+  refuse_in_capture(getCurrentAcmeStream(self.device().index()), "item()",
+                    "the host needs the value now");
   const at::Tensor host = at::detail::empty_cpu(self.sizes(), self.scalar_type());
   _copy_from(self, host, /*non_blocking=*/false);
   return host.item();
 }
 
+}  // namespace acme::native
+
+namespace acme {
+
 // Copies handle both bits themselves. Left to the default, materializing a conjugated tensor would
 // copy it, which materializes it, and so on.
-TORCH_LIBRARY_IMPL(aten, Conjugate, library) {
-  library.impl("_copy_from", torch::CppFunction::makeFallthrough());
-  library.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
+void register_copies(Libraries& libraries) {
+  for (const c10::DispatchKey key : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
+    torch::Library& m =
+        libraries.emplace_back(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+    m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+    m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
+  }
 }
 
-TORCH_LIBRARY_IMPL(aten, Negative, library) {
-  library.impl("_copy_from", torch::CppFunction::makeFallthrough());
-  library.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
-}
-
-}  // namespace acme::native
+}  // namespace acme

@@ -28,6 +28,7 @@
 #include <utility>
 
 #include "generated/native/NativeFunctions.h"
+#include "generated/runtime/Driver.h"
 #include "generated/runtime/HostLaunch.h"
 #include "generated/runtime/AcmeGenerator.h"
 #include "generated/runtime/AcmeStream.h"
@@ -53,15 +54,32 @@ struct Philox {
   }
 };
 
-Philox reserve(const OptionalGenerator& generator, c10::Device device) {
+PhiloxState reserve(const OptionalGenerator& generator, c10::Device device) {
   // A generator of the device brings tensors of others here too.
   TORCH_CHECK(device.is_privateuseone(),
               "Expected a tensor on acme with a generator of acme, found one on ", device);
   auto* const impl = check_generator(generator, device.index());
   const std::lock_guard lock(impl->mutex_);
-  const auto [seed, offset] = impl->philox_engine_inputs(kReserved);
-  return {seed, offset};
+  return impl->philox_state(kReserved);
 }
+
+// The same on the thread that runs the kernel, then.
+class ReservedPhilox {
+ public:
+  explicit ReservedPhilox(const PhiloxState& state)
+      : state_(state), start_(static_cast<const uint64_t*>(host_address(state.start))) {}
+
+  Philox operator()() const {
+    if (start_ != nullptr) {
+      return {state_.seed + start_[0], state_.offset + start_[1]};
+    }
+    return {state_.seed, state_.offset};
+  }
+
+ private:
+  PhiloxState state_;
+  const uint64_t* start_;
+};
 
 // One draw for an element: of 32 bits where that covers the type's precision, else of 64 bits.
 template <typename scalar_t>
@@ -108,8 +126,9 @@ void generate_each(const Philox& philox, scalar_t* data, int64_t numel, const Va
 template <typename scalar_t, typename Fill>
 void launch([[maybe_unused]] const char* name, const at::Tensor& self,
             const OptionalGenerator& generator, Fill fill) {
-  const Philox philox = reserve(generator, self.device());
   const c10::DeviceGuard guard(self.device());
+  const PhiloxState reserved = reserve(generator, self.device());
+  const ReservedPhilox philox(reserved);
   const bool in_place = self.is_contiguous() && !self.is_neg();
   const at::Tensor target =
       in_place ? self
@@ -117,9 +136,14 @@ void launch([[maybe_unused]] const char* name, const at::Tensor& self,
                                      self.device(), false, at::MemoryFormat::Contiguous);
   auto* const data = static_cast<scalar_t*>(host_address(target.mutable_data_ptr()));
   declare_access(name, target, /*is_write=*/true);
+  if (reserved.start != nullptr && driver::wants_access()) {
+    driver::declare_access(name, reserved.start, 2 * sizeof(uint64_t), 0, nullptr, nullptr,
+                           /*is_write=*/false,
+                           /*by_host=*/false);
+  }
   launch_host_function(getCurrentAcmeStream(), name,
                        [fill = std::move(fill), philox, data, numel = target.numel()] {
-                         fill(philox, data, numel);
+                         fill(philox(), data, numel);
                        });
   if (!in_place) {
     _copy_from(target, self, /*non_blocking=*/false);

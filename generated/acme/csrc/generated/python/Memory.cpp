@@ -60,15 +60,21 @@ RecordContext record_context(const std::optional<std::string>& enabled,
 
 void record_memory_history(const std::optional<std::string>& enabled,
                            const std::optional<std::string>& context, bool cpp_frames,
-                           size_t max_entries) {
+                           size_t max_entries, bool clear,
+                           const std::vector<std::string>& skip_actions) {
   const ContextRecorder recorder = !context.has_value() ? nullptr
                                    : cpp_frames         ? gather_all_frames
                                                         : gather_python_frames;
+  // There is no history to keep for "state", which is about the memory in use.
+  HistorySettings settings{.max_entries = enabled == "state" ? 1 : max_entries, .clear = clear};
+  for (const std::string& name : skip_actions) {
+    const std::optional<TraceEntry::Action> action = action_from_string(name);
+    TORCH_CHECK_VALUE(action.has_value(), "unknown action in skip_actions: '", name, "'");
+    settings.skip.add(*action);
+  }
   {
     const py::gil_scoped_release no_gil;
-    // There is no history to keep for "state", which is about the memory in use.
-    getAcmeAllocator().recordHistory(record_context(enabled, context), recorder,
-                                     enabled == "state" ? 1 : max_entries);
+    getAcmeAllocator().recordHistory(record_context(enabled, context), recorder, settings);
   }
   torch::freeDeadCapturedTracebackFrames();
 }
@@ -182,7 +188,11 @@ std::uintptr_t raw_alloc(size_t bytes, c10::Stream stream) {
 }
 
 void raw_delete(std::uintptr_t address) {
-  getAcmeAllocator().raw_delete(reinterpret_cast<void*>(address));
+  auto* const pointer = reinterpret_cast<void*>(address);
+  TORCH_CHECK_VALUE(
+      pointer == nullptr || getAcmeAllocator().owns(pointer), "the address ", pointer,
+      " is not of memory that the allocator of acme has given and that was not freed since");
+  getAcmeAllocator().raw_delete(pointer);
 }
 
 void add(py::dict& result, const std::string& key, const c10::CachingAllocator::Stat& stat) {

@@ -81,18 +81,14 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward_meta(
   return {out0, out1};
 }
 
-}  // namespace
-
-void keep_registrations_of_acme() noexcept {}
-
-TORCH_LIBRARY(acme, m) {
+void define(torch::Library& m) {
   m.def("rms_norm(Tensor x, Tensor? weight, float eps) -> Tensor");
   m.def(
       "rms_norm_backward(Tensor grad_output, Tensor x, Tensor? weight, float eps) -> (Tensor, "
       "Tensor)");
 }
 
-TORCH_LIBRARY_IMPL(acme, PrivateUse1, m) {
+void add_kernels(torch::Library& m) {
   m.impl("rms_norm",
          static_cast<at::Tensor (*)(const at::Tensor&, const std::optional<at::Tensor>&, double)>(
              &ops::acme_rms_norm));
@@ -102,7 +98,7 @@ TORCH_LIBRARY_IMPL(acme, PrivateUse1, m) {
              &ops::acme_rms_norm_backward));
 }
 
-TORCH_LIBRARY_IMPL(acme, Meta, m) {
+void add_meta_functions(torch::Library& m) {
   m.impl("rms_norm",
          static_cast<at::Tensor (*)(const at::Tensor&, const std::optional<at::Tensor>&, double)>(
              &acme_rms_norm_meta));
@@ -113,11 +109,23 @@ TORCH_LIBRARY_IMPL(acme, Meta, m) {
 }
 
 // An operator without a backward operator raises when its gradient is asked for.
-TORCH_LIBRARY_IMPL(acme, AutogradPrivateUse1, m) {
+void add_autograd(torch::Library& m) {
   m.impl("rms_norm",
          static_cast<at::Tensor (*)(const at::Tensor&, const std::optional<at::Tensor>&, double)>(
              &acme_rms_norm_autograd));
   m.impl("rms_norm_backward", torch::autograd::autogradNotImplementedFallback());
+}
+
+}  // namespace
+
+void register_custom_acme(Libraries& libraries) {
+  const auto implementations = [&](c10::DispatchKey key) -> torch::Library& {
+    return libraries.emplace_back(torch::Library::IMPL, "acme", key, __FILE__, __LINE__);
+  };
+  define(libraries.emplace_back(torch::Library::DEF, "acme", std::nullopt, __FILE__, __LINE__));
+  add_kernels(implementations(c10::DispatchKey::PrivateUse1));
+  add_meta_functions(implementations(c10::DispatchKey::Meta));
+  add_autograd(implementations(c10::DispatchKey::AutogradPrivateUse1));
 }
 
 }  // namespace acme

@@ -11,10 +11,9 @@
 
 namespace acme {
 
-void keep_registrations_0() noexcept {}
-
-// Runs when the library is loaded, so nothing here touches a device.
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+void register_kernels_0(Libraries& libraries) {
+  torch::Library& m = libraries.emplace_back(torch::Library::IMPL, "aten",
+                                             c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
   m.impl("_cudnn_rnn", torch::CppFunction::makeFromBoxedFunctor(
                            std::make_unique<Unsupported>("this device has no RNN engine")));
   m.impl("_local_scalar_dense",

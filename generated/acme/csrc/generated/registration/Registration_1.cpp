@@ -12,10 +12,9 @@
 
 namespace acme {
 
-void keep_registrations_1() noexcept {}
-
-// Runs when the library is loaded, so nothing here touches a device.
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+void register_kernels_1(Libraries& libraries) {
+  torch::Library& m = libraries.emplace_back(torch::Library::IMPL, "aten",
+                                             c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
   m.impl("_copy_from", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, bool)>(
                            &native::_copy_from));
   m.impl("_copy_from_and_resize", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(

@@ -4,23 +4,30 @@
 
 #pragma once
 
-// From a static archive a linker takes only the files that something refers to, and to those that
-// register operators nothing would. Each has a function for that, which does nothing; calling
-// keep_registrations() refers to all of them.
+#include <torch/library.h>
+
+#include <string>
+#include <vector>
 
 namespace acme {
 
-void keep_registrations_0() noexcept;
-void keep_registrations_1() noexcept;
-void keep_registrations_of_acme() noexcept;
-void keep_autocast_registrations() noexcept;
+using Libraries = std::vector<torch::Library>;
 
-/// Called by initialize(): a program that is linked with an archive of this backend has all of it.
-inline void keep_registrations() noexcept {
-  keep_registrations_0();
-  keep_registrations_1();
-  keep_registrations_of_acme();
-  keep_autocast_registrations();
-}
+// What each file registers. It belongs to `libraries`; destroying those takes it back.
+void register_kernels_0(Libraries& libraries);
+void register_kernels_1(Libraries& libraries);
+void register_custom_acme(Libraries& libraries);
+void register_copies(Libraries& libraries);
+void register_autocast(Libraries& libraries);
+
+/// Registers the operators with PyTorch. It runs when the library is loaded, and calling it again
+/// does nothing; it touches no device.
+///
+/// A program that is linked with an archive of this backend gets all of them through initialize(),
+/// which calls this.
+///
+/// Returns why there are none: another backend was there first, or PyTorch refused one. Empty when
+/// all are registered.
+const std::string& register_operators() noexcept;
 
 }  // namespace acme

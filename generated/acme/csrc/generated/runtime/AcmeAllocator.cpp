@@ -14,6 +14,7 @@
 
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AllocationHistory.h"
+#include "generated/runtime/Capture.h"
 #include "generated/runtime/DeviceHeap.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/Initialize.h"
@@ -37,13 +38,6 @@ const Heaps& all_heaps() {
     return heaps;
   }();
   return heaps;
-}
-
-// In a forked child a mutex may have been left locked, by a thread that there is not any more.
-void refuse_in_bad_fork() {
-  if (is_in_bad_fork()) {
-    ensure_usable();
-  }
 }
 
 DeviceHeap& heap(c10::DeviceIndex device) {
@@ -91,6 +85,7 @@ void AcmeAllocator::copy_data(void* destination, const void* source, size_t byte
 bool AcmeAllocator::initialized() { return is_initialized(); }
 
 void AcmeAllocator::emptyCache(c10::MempoolId_t pool) {
+  const RelaxedCapture relaxed;
   bool is_known = pool == c10::MempoolId_t{0, 0};
   for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
     if (has_primary_context(device)) {
@@ -130,6 +125,7 @@ void* AcmeAllocator::raw_alloc(size_t bytes) {
 }
 
 void* AcmeAllocator::raw_alloc_with_stream(size_t bytes, const AcmeStream& stream) {
+  const RelaxedCapture relaxed;
   return bytes == 0 ? nullptr : heap(stream.device_index()).allocate(bytes, stream);
 }
 
@@ -139,6 +135,7 @@ void AcmeAllocator::raw_delete(void* pointer) noexcept {
     return;
   }
   try {
+    const RelaxedCapture relaxed;
     const AllocationContext context = make_context(RecordContext::kAll);
     const bool is_known = any_heap([&](DeviceHeap& heap) { return heap.free(pointer, context); });
     TORCH_INTERNAL_ASSERT(is_known, "raw_delete: memory that was freed");
@@ -146,6 +143,11 @@ void AcmeAllocator::raw_delete(void* pointer) noexcept {
     // Destructors call this and nobody can be told. The memory stays reserved, because whether the
     // device still uses it is unknown; the driver's error comes back at the next synchronization.
   }
+}
+
+bool AcmeAllocator::owns(const void* pointer) {
+  refuse_in_bad_fork();
+  return any_heap([&](DeviceHeap& heap) { return heap.owns(pointer); });
 }
 
 std::optional<c10::DeviceIndex> AcmeAllocator::device_of(const void* address) {
@@ -163,17 +165,19 @@ double AcmeAllocator::getMemoryFraction(c10::DeviceIndex device) {
 }
 
 void AcmeAllocator::setMemoryFraction(double fraction, c10::DeviceIndex device) {
-  TORCH_CHECK_VALUE(fraction > 0 && fraction <= 1,
-                    "A memory fraction is above 0 and up to 1, found ", fraction, ".");
+  TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1, "A memory fraction is from 0 to 1, found ",
+                    fraction, ".");
   heap(device).set_memory_fraction(fraction);
 }
 
 void AcmeAllocator::recordHistory(RecordContext when, ContextRecorder recorder,
-                                  size_t max_entries) {
+                                  HistorySettings settings) {
   refuse_in_bad_fork();
   set_context_recorder(when, when == RecordContext::kNever ? nullptr : recorder);
+  settings.max_entries =
+      when == RecordContext::kNever ? 0 : std::min(settings.max_entries, kMaxHistory);
   for (const auto& heap : all_heaps()) {
-    heap->reset_history(when == RecordContext::kNever ? 0 : std::min(max_entries, kMaxHistory));
+    heap->reset_history(settings);
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -63,19 +62,21 @@ class ACME_API AcmeAllocator final : public c10::DeviceAllocator {
   void* raw_alloc_with_stream(size_t bytes, const AcmeStream& stream);
   void raw_delete(void* pointer) noexcept;
 
+  /// Whether `pointer` is what an allocation gave, and was not freed since.
+  bool owns(const void* pointer);
+
   /// The device that holds `address`, which may lie inside an allocation; nothing if it is not from
   /// this allocator.
   std::optional<c10::DeviceIndex> device_of(const void* address);
 
-  /// The part of the memory of `device` that this process may use, above 0 and up to 1.
+  /// The part of the memory of `device` that this process may use, from 0 to 1.
   double getMemoryFraction(c10::DeviceIndex device);
   void setMemoryFraction(double fraction, c10::DeviceIndex device);
 
-  /// Starts to record the history of all devices, or stops it with kNever. What was recorded before
-  /// is forgotten. The newest `max_entries` are kept for each device, and never more than 1000000,
-  /// allocator.yaml's limit.
+  /// Records the history of all devices from now on, or stops that and forgets it with kNever. No
+  /// more than 1000000 events are kept for each device, allocator.yaml's limit.
   void recordHistory(RecordContext when, ContextRecorder recorder = nullptr,
-                     size_t max_entries = std::numeric_limits<size_t>::max());
+                     HistorySettings settings = {});
   bool isHistoryEnabled() const noexcept;
 
   /// The memory of all devices, and their history.

@@ -13,7 +13,9 @@
 #include <mutex>
 
 #include "generated/runtime/Driver.h"
+#include "generated/runtime/Capture.h"
 #include "generated/runtime/HostLaunch.h"
+#include "generated/runtime/ThreadState.h"
 
 namespace acme {
 namespace {
@@ -25,29 +27,36 @@ std::atomic<Usage> usage{Usage::kUnused};
 
 std::array<std::atomic<bool>, kMaxDevices> device_was_used{};
 
-// The thread's current device as PyTorch sees it; negative until the thread first asks or sets it.
-thread_local c10::DeviceIndex current = -1;
-
-// The device that the driver was last told for this thread; negative if it never was.
-thread_local c10::DeviceIndex bound = -1;
-
 void mark_forked_child() {
   if (usage.load(std::memory_order_relaxed) == Usage::kUsed) {
     usage.store(Usage::kForked, std::memory_order_relaxed);
   }
 }
 
-void bind_if_used(c10::DeviceIndex device) {
-  if (bound != device && has_primary_context(device)) {
-    bind_device(device);
+void bind(ThreadState& state, c10::DeviceIndex device) {
+  ensure_usable();
+  if (device >= 0 && state.bound == device) [[likely]] {
+    return;
   }
+  check_device_index(device);
+  driver::set_device(device);
+  state.bound = device;
+  device_was_used[device].store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
 
+constinit thread_local ThreadState thread_state;
+
 c10::DeviceIndex device_count() noexcept {
-  static const auto count =
-      static_cast<c10::DeviceIndex>(std::clamp<int>(driver::get_device_count(), 0, kMaxDevices));
+  // Negative until somebody asks.
+  static std::atomic<c10::DeviceIndex> known{-1};
+  c10::DeviceIndex count = known.load(std::memory_order_relaxed);
+  if (count < 0) [[unlikely]] {
+    count =
+        static_cast<c10::DeviceIndex>(std::clamp<int>(driver::get_device_count(), 0, kMaxDevices));
+    known.store(count, std::memory_order_relaxed);
+  }
   return count;
 }
 
@@ -57,6 +66,9 @@ c10::DeviceIndex device_count_ensure_non_zero() {
 }
 
 void check_device_index(c10::DeviceIndex device) {
+  if (device >= 0 && device < device_count()) [[likely]] {
+    return;
+  }
   const int count = device_count_ensure_non_zero();
   TORCH_CHECK(device >= 0 && device < count, "Invalid device acme:", static_cast<int>(device), ": ",
               count, count == 1 ? " device is" : " devices are", " available, with indices 0 to ",
@@ -64,18 +76,22 @@ void check_device_index(c10::DeviceIndex device) {
 }
 
 c10::DeviceIndex current_device() noexcept {
-  if (current < 0) {
+  ThreadState& state = thread_state;
+  if (state.device < 0) [[unlikely]] {
     // An application may have chosen a device through the driver before.
     const int device = device_count() > 0 ? driver::get_device() : 0;
-    current = device < device_count() ? static_cast<c10::DeviceIndex>(device) : 0;
+    state.device = device < device_count() ? static_cast<c10::DeviceIndex>(device) : 0;
   }
-  return current;
+  return state.device;
 }
 
 void set_device(c10::DeviceIndex device) {
   check_device_index(device);
-  bind_if_used(device);
-  current = device;
+  ThreadState& state = thread_state;
+  if (state.bound != device && has_primary_context(device)) {
+    bind(state, device);
+  }
+  state.device = device;
 }
 
 c10::DeviceIndex exchange_device(c10::DeviceIndex device) {
@@ -91,6 +107,7 @@ c10::DeviceIndex maybe_exchange_device(c10::DeviceIndex device) {
 void synchronize_device(c10::DeviceIndex device) {
   device = device < 0 ? current_device() : device;
   check_device_index(device);
+  refuse_in_captures_of(device, "synchronize()", "nothing runs before the graph is replayed");
   const DriverDeviceGuard guard(device);
   driver::device_synchronize();
   raise_launch_error(device);
@@ -113,34 +130,32 @@ bool has_primary_context(c10::DeviceIndex device) noexcept {
          device_was_used[device].load(std::memory_order_relaxed);
 }
 
-void bind_device(c10::DeviceIndex device) {
-  ensure_usable();
-  if (device >= 0 && bound == device) {
-    return;
-  }
-  check_device_index(device);
-  driver::set_device(device);
-  bound = device;
-  device_was_used[device].store(true, std::memory_order_relaxed);
-}
+void bind_device(c10::DeviceIndex device) { bind(thread_state, device); }
 
-DriverDeviceGuard::DriverDeviceGuard(c10::DeviceIndex device) : previous_(bound) {
-  bind_device(device);
+DriverDeviceGuard::DriverDeviceGuard(c10::DeviceIndex device)
+    : state_(thread_state), previous_(state_.bound) {
+  bind(state_, device);
 }
 
 DriverDeviceGuard::~DriverDeviceGuard() {
-  if (previous_ < 0 || previous_ == bound) {
+  if (previous_ < 0 || previous_ == state_.bound) [[likely]] {
     return;
   }
   try {
-    bind_device(previous_);
+    bind(state_, previous_);
   } catch (...) {
     // The next call that needs a device tells the driver again.
-    bound = -1;
+    state_.bound = -1;
   }
 }
 
 bool is_in_bad_fork() noexcept { return usage.load(std::memory_order_relaxed) == Usage::kForked; }
+
+void refuse_in_bad_fork() {
+  if (is_in_bad_fork()) [[unlikely]] {
+    ensure_usable();
+  }
+}
 
 void ensure_usable() {
   const Usage now = usage.load(std::memory_order_relaxed);

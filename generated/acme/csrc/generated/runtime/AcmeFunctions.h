@@ -60,6 +60,8 @@ ACME_API bool has_primary_context(c10::DeviceIndex device) noexcept;
 /// in a process that was forked after its parent had used the runtime.
 ACME_API void bind_device(c10::DeviceIndex device);
 
+struct ThreadState;
+
 /// Like bind_device(), but gives the driver its device back at the end of the scope: a function
 /// that uses one must not redirect a null stream which its caller is about to use.
 class ACME_API DriverDeviceGuard {
@@ -70,12 +72,17 @@ class ACME_API DriverDeviceGuard {
   DriverDeviceGuard& operator=(const DriverDeviceGuard&) = delete;
 
  private:
+  ThreadState& state_;
   c10::DeviceIndex previous_;
 };
 
 /// Whether this process was forked after its parent had used the runtime. Nothing on the device can
 /// be used then, and what was inherited must not be released.
 ACME_API bool is_in_bad_fork() noexcept;
+
+/// Raises if is_in_bad_fork(): a mutex may have been left locked there, by a thread that does not
+/// exist any more.
+ACME_API void refuse_in_bad_fork();
 
 /// Raises if is_in_bad_fork(), and otherwise counts as a use of the runtime.
 ACME_API void ensure_usable();

@@ -13,6 +13,8 @@
 #include <mutex>
 
 #include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/AcmeStream.h"
+#include "generated/runtime/Capture.h"
 
 namespace acme {
 namespace {
@@ -33,6 +35,8 @@ void check_offset(uint64_t offset) {
                     kGroup, ", found ", offset, ".");
 }
 
+uint64_t round_to_group(uint64_t numbers) { return (numbers + kGroup - 1) / kGroup * kGroup; }
+
 c10::DeviceIndex resolve_device(c10::DeviceIndex device) {
   device = device < 0 ? current_device() : device;
   check_device_index(device);
@@ -42,14 +46,17 @@ c10::DeviceIndex resolve_device(c10::DeviceIndex device) {
 }  // namespace
 
 AcmeGeneratorImpl::AcmeGeneratorImpl(c10::DeviceIndex device)
-    : AcmeGeneratorImpl(device, std::make_shared<State>()) {}
+    : AcmeGeneratorImpl(device, std::make_shared<GeneratorState>()) {}
 
-AcmeGeneratorImpl::AcmeGeneratorImpl(c10::DeviceIndex device, std::shared_ptr<State> state)
+AcmeGeneratorImpl::AcmeGeneratorImpl(c10::DeviceIndex device, std::shared_ptr<GeneratorState> state)
     : c10::GeneratorImpl(c10::Device(c10::DeviceType::PrivateUse1, device),
                          c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
       state_(std::move(state)) {}
 
-void AcmeGeneratorImpl::set_current_seed(uint64_t seed) { *state_ = State{seed, 0}; }
+void AcmeGeneratorImpl::set_current_seed(uint64_t seed) {
+  refuse_change_in_capture();
+  *state_ = {seed, 0};
+}
 
 uint64_t AcmeGeneratorImpl::current_seed() const { return state_->seed; }
 
@@ -62,6 +69,7 @@ uint64_t AcmeGeneratorImpl::seed() {
 
 void AcmeGeneratorImpl::set_offset(uint64_t offset) {
   check_offset(offset);
+  refuse_change_in_capture();
   state_->offset = offset;
 }
 
@@ -74,7 +82,8 @@ void AcmeGeneratorImpl::set_state(const c10::TensorImpl& state) {
   std::array<uint64_t, 2> values;
   std::memcpy(values.data(), state.data(), kStateBytes);
   check_offset(values[1]);
-  *state_ = State{values[0], values[1]};
+  refuse_change_in_capture();
+  *state_ = {values[0], values[1]};
 }
 
 c10::intrusive_ptr<c10::TensorImpl> AcmeGeneratorImpl::get_state() const {
@@ -96,13 +105,28 @@ c10::intrusive_ptr<c10::GeneratorImpl> AcmeGeneratorImpl::graphsafe_get_state() 
 }
 
 std::pair<uint64_t, uint64_t> AcmeGeneratorImpl::philox_engine_inputs(uint64_t increment) {
+  refuse_in_capture(getCurrentAcmeStream(device().index()), "Taking random numbers on the host",
+                    "a kernel takes them from philox_state()");
   const uint64_t offset = state_->offset;
-  state_->offset += (increment + kGroup - 1) / kGroup * kGroup;
+  state_->offset += round_to_group(increment);
   return {state_->seed, offset};
 }
 
+PhiloxState AcmeGeneratorImpl::philox_state(uint64_t increment) {
+  if (const auto capture = capture_of(getCurrentAcmeStream(device().index()))) {
+    return capture->take_numbers(*this, state_, round_to_group(increment));
+  }
+  const auto [seed, offset] = philox_engine_inputs(increment);
+  return {.seed = seed, .offset = offset};
+}
+
+void AcmeGeneratorImpl::refuse_change_in_capture() const {
+  refuse_in_capture(getCurrentAcmeStream(device().index()), "Setting the state of a generator",
+                    "replays take their numbers from where the generator is then");
+}
+
 AcmeGeneratorImpl* AcmeGeneratorImpl::clone_impl() const {
-  return new AcmeGeneratorImpl(device().index(), std::make_shared<State>(*state_));
+  return new AcmeGeneratorImpl(device().index(), std::make_shared<GeneratorState>(*state_));
 }
 
 const at::Generator& getDefaultAcmeGenerator(c10::DeviceIndex device) {

@@ -16,6 +16,21 @@
 
 namespace acme {
 
+/// Where the numbers of a generator come from; generators may share it.
+struct GeneratorState {
+  uint64_t seed = c10::default_rng_seed_val;
+  uint64_t offset = 0;
+};
+
+/// Numbers that were reserved for a kernel.
+struct PhiloxState {
+  uint64_t seed;
+  uint64_t offset;
+  /// In a graph, the device's address of a seed and an offset, which hold while a replay runs and
+  /// are to be added to the ones above; otherwise null.
+  const uint64_t* start = nullptr;
+};
+
 /// A counter-based generator: a kernel takes the seed and a range of offsets, from which any thread
 /// can compute its numbers. Except for the read-only methods, hold `mutex_`.
 class ACME_API AcmeGeneratorImpl final : public c10::GeneratorImpl {
@@ -41,20 +56,20 @@ class ACME_API AcmeGeneratorImpl final : public c10::GeneratorImpl {
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override;
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
-  /// Reserves `increment` numbers for each thread of a kernel: the seed, and the offset where they
-  /// start.
+  /// Reserves `increment` numbers for each thread of a kernel that is enqueued on the current
+  /// stream of the device.
+  PhiloxState philox_state(uint64_t increment);
+
+  /// The same for numbers that are computed now: the seed, and the offset where they start.
   std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment);
 
  private:
-  struct State {
-    uint64_t seed = c10::default_rng_seed_val;
-    uint64_t offset = 0;
-  };
-
-  AcmeGeneratorImpl(c10::DeviceIndex device, std::shared_ptr<State> state);
+  AcmeGeneratorImpl(c10::DeviceIndex device, std::shared_ptr<GeneratorState> state);
   AcmeGeneratorImpl* clone_impl() const override;
 
-  std::shared_ptr<State> state_;
+  void refuse_change_in_capture() const;
+
+  std::shared_ptr<GeneratorState> state_;
 };
 
 /// The generator that random operators of `device` (negative: the current one) use when they are

@@ -111,7 +111,14 @@ void* AcmeGuardImpl::getStreamNativeHandle(const c10::Stream stream) const {
   return AcmeStream(stream).stream();
 }
 
-bool AcmeGuardImpl::isStreamCapturing(const c10::Stream&) const { return false; }
+bool AcmeGuardImpl::isStreamCapturing(const c10::Stream& stream) const {
+  // Asked of a device that is not in use, it does not begin to use it.
+  if (!has_primary_context(stream.device_index())) {
+    return false;
+  }
+  const DriverDeviceGuard guard(stream.device_index());
+  return driver::stream_capture(AcmeStream(stream).stream()).has_value();
+}
 
 void AcmeGuardImpl::recordDataPtrOnStream(const c10::DataPtr& pointer,
                                           const c10::Stream& stream) const {

@@ -34,7 +34,6 @@ class ACME_API AcmeGuardImpl final : public c10::impl::DeviceGuardImplInterface 
   bool queryStream(const c10::Stream& stream) const override;
   void synchronizeStream(const c10::Stream& stream) const override;
   void* getStreamNativeHandle(const c10::Stream stream) const override;
-  /// Always false: this backend does not capture graphs.
   bool isStreamCapturing(const c10::Stream& stream) const override;
   void recordDataPtrOnStream(const c10::DataPtr& pointer, const c10::Stream& stream) const override;
 

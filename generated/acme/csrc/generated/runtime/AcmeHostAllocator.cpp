@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AcmeStream.h"
+#include "generated/runtime/Capture.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/FreedMemory.h"
 
@@ -27,7 +29,25 @@ namespace {
 // memory.
 constexpr bool kKeepsFreedMemory = true;
 
+// Rounding up to the next power of two cannot overflow below it.
+constexpr size_t kMaxAllocation = std::numeric_limits<size_t>::max() / 4;
+
 void delete_pinned_memory(void* pointer);
+
+// Where memory is pinned: any device will do, and one that is used already need not be initialized
+// for it.
+c10::DeviceIndex pinning_device() {
+  const c10::DeviceIndex current = current_device();
+  if (has_primary_context(current)) {
+    return current;
+  }
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    if (has_primary_context(device)) {
+      return device;
+    }
+  }
+  return current;
+}
 
 /// Pinned host memory. What was freed is used again, or goes back to the driver, when the streams
 /// that were recorded on it have passed the point where it was freed. Sizes are rounded up to
@@ -35,6 +55,8 @@ void delete_pinned_memory(void* pointer);
 class AcmeHostAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
+    TORCH_CHECK_WITH(OutOfMemoryError, bytes <= kMaxAllocation,
+                     "Out of pinned host memory. Tried to allocate ", bytes, " bytes.");
     void* pointer = bytes == 0 ? nullptr : take(std::bit_ceil(bytes));
     return {pointer, pointer, &delete_pinned_memory, c10::Device(c10::DeviceType::CPU)};
   }
@@ -47,6 +69,7 @@ class AcmeHostAllocator final : public at::HostAllocator {
 
   bool record_event(void* pointer, void* context, c10::Stream stream) override {
     const AcmeStream user(stream);
+    refuse_in_bad_fork();
     std::lock_guard lock(mutex_);
     MemoryBlock* block = find(context);
     block = block != nullptr ? block : find(pointer);
@@ -58,6 +81,8 @@ class AcmeHostAllocator final : public at::HostAllocator {
   }
 
   void empty_cache() override {
+    refuse_in_bad_fork();
+    const RelaxedCapture relaxed;
     // Memory that waits for streams belongs to the cache too.
     put_back(freed_.wait_for_all());
     std::multimap<size_t, std::shared_ptr<MemoryBlock>> cached;
@@ -71,11 +96,13 @@ class AcmeHostAllocator final : public at::HostAllocator {
   }
 
   at::HostStats get_stats() override {
+    refuse_in_bad_fork();
     std::lock_guard lock(mutex_);
     return stats_;
   }
 
   void reset_accumulated_stats() override {
+    refuse_in_bad_fork();
     std::lock_guard lock(mutex_);
     for (c10::CachingAllocator::Stat* stat : {&stats_.active_requests, &stats_.active_bytes,
                                               &stats_.allocations, &stats_.allocated_bytes}) {
@@ -88,6 +115,7 @@ class AcmeHostAllocator final : public at::HostAllocator {
   }
 
   void reset_peak_stats() override {
+    refuse_in_bad_fork();
     std::lock_guard lock(mutex_);
     for (c10::CachingAllocator::Stat* stat : {&stats_.active_requests, &stats_.active_bytes,
                                               &stats_.allocations, &stats_.allocated_bytes}) {
@@ -98,11 +126,16 @@ class AcmeHostAllocator final : public at::HostAllocator {
   }
 
   bool contains(const void* address) {
+    // In a forked child nothing is pinned, and the mutex may have been left locked.
+    if (is_in_bad_fork()) {
+      return false;
+    }
     std::lock_guard lock(mutex_);
     return find(address) != nullptr;
   }
 
   void free(void* pointer) {
+    const RelaxedCapture relaxed;
     std::shared_ptr<MemoryBlock> block;
     {
       std::lock_guard lock(mutex_);
@@ -141,6 +174,7 @@ class AcmeHostAllocator final : public at::HostAllocator {
 
   void* take(size_t size) {
     ensure_usable();
+    const RelaxedCapture relaxed;
     put_back(freed_.take_completed());
     std::shared_ptr<MemoryBlock> block = take_cached(size);
     if (block == nullptr) {
@@ -167,7 +201,7 @@ class AcmeHostAllocator final : public at::HostAllocator {
   std::shared_ptr<MemoryBlock> allocate_from_driver(size_t size) {
     auto block = std::make_shared<MemoryBlock>();
     block->size = size;
-    const DriverDeviceGuard guard(current_device());
+    const DriverDeviceGuard guard(pinning_device());
     const auto start = Clock::now();
     block->pointer = driver::host_alloc(size);
     if (block->pointer == nullptr) {

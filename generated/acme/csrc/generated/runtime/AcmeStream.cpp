@@ -12,7 +12,9 @@
 #include <mutex>
 
 #include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/Capture.h"
 #include "generated/runtime/HostLaunch.h"
+#include "generated/runtime/ThreadState.h"
 
 namespace acme {
 namespace {
@@ -45,9 +47,6 @@ DevicePools& device_pools(c10::DeviceIndex device) {
   static auto& all = *new std::array<DevicePools, kMaxDevices>;
   return all[device];
 }
-
-// Zero is the default stream.
-thread_local std::array<c10::StreamId, kMaxDevices> current_stream_ids{};
 
 AcmeStream make_stream(c10::DeviceIndex device, c10::StreamId id) {
   return AcmeStream(
@@ -117,6 +116,7 @@ int AcmeStream::priority() const {
 }
 
 bool AcmeStream::query() const {
+  refuse_in_capture(*this, "query()", "nothing runs before the graph is replayed");
   const DriverDeviceGuard guard(device_index());
   const bool done = driver::stream_query(stream());
   if (done) {
@@ -126,6 +126,7 @@ bool AcmeStream::query() const {
 }
 
 void AcmeStream::synchronize() const {
+  refuse_in_capture(*this, "synchronize()", "nothing runs before the graph is replayed");
   const DriverDeviceGuard guard(device_index());
   driver::stream_synchronize(stream());
   raise_launch_error(device_index());
@@ -155,13 +156,14 @@ AcmeStream getDefaultAcmeStream(c10::DeviceIndex device) {
 }
 
 AcmeStream getCurrentAcmeStream(c10::DeviceIndex device) {
-  device = resolve_device(device);
-  return make_stream(device, current_stream_ids[device]);
+  const ThreadState& state = thread_state;
+  device = device < 0 && state.device >= 0 ? state.device : resolve_device(device);
+  return make_stream(device, state.streams[device]);
 }
 
 void setCurrentAcmeStream(AcmeStream stream) {
   check_device_index(stream.device_index());
-  current_stream_ids[stream.device_index()] = stream.id();
+  thread_state.streams[stream.device_index()] = stream.id();
 }
 
 }  // namespace acme

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace acme {
@@ -31,10 +33,18 @@ AllocationContext make_context(RecordContext needed) {
   return recorder != nullptr ? recorder() : nullptr;
 }
 
-std::vector<TraceEntry> TraceRing::reset(size_t capacity) {
-  capacity_ = capacity;
+std::vector<TraceEntry> TraceRing::reset(const HistorySettings& settings) {
+  std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(oldest_),
+              entries_.end());
+  const size_t kept = settings.clear ? 0 : std::min(entries_.size(), settings.max_entries);
+  std::vector<TraceEntry> newest(
+      std::make_move_iterator(entries_.end() - static_cast<std::ptrdiff_t>(kept)),
+      std::make_move_iterator(entries_.end()));
+  entries_.resize(entries_.size() - kept);
+  capacity_ = settings.max_entries;
+  skip_ = settings.skip;
   oldest_ = 0;
-  return std::exchange(entries_, {});
+  return std::exchange(entries_, std::move(newest));
 }
 
 AllocationContext TraceRing::push(TraceEntry entry) {

@@ -24,13 +24,16 @@ AllocationContext make_context(RecordContext needed);
 /// The newest events of one device. Not thread-safe.
 class TraceRing {
  public:
-  /// Forgets all and keeps up to `capacity` events from now on. Returns what was there, for the
+  /// Keeps up to `settings.max_entries` events from now on, the newest ones of those that there are
+  /// included unless `settings.clear`. Returns what is not kept, for the caller to destroy.
+  std::vector<TraceEntry> reset(const HistorySettings& settings);
+
+  bool is_recording(TraceEntry::Action action) const noexcept {
+    return capacity_ > 0 && !skip_.contains(action);
+  }
+
+  /// Adds an event, which is_recording(). Returns the context of the one that had to go, for the
   /// caller to destroy.
-  std::vector<TraceEntry> reset(size_t capacity);
-
-  bool is_recording() const noexcept { return capacity_ > 0; }
-
-  /// Adds an event. Returns the context of the one that had to go, for the caller to destroy.
   AllocationContext push(TraceEntry entry);
 
   /// All events, oldest first.
@@ -38,6 +41,7 @@ class TraceRing {
 
  private:
   size_t capacity_ = 0;
+  TraceActions skip_;
   // The oldest event, once there are as many as may be.
   size_t oldest_ = 0;
   std::vector<TraceEntry> entries_;

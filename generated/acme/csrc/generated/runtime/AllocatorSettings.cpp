@@ -28,12 +28,15 @@ using Config = c10::CachingAllocator::AcceleratorAllocatorConfig;
 // The one key that torch's own parser does not read.
 constexpr const char* kMemoryFraction = "per_process_memory_fraction";
 
-std::atomic<const AllocatorSettings*> current{nullptr};
+constinit const AllocatorSettings defaults;
+constinit std::atomic<const AllocatorSettings*> current{&defaults};
 
 double parse_fraction(const std::string& text) {
-  double fraction = 0;
+  double fraction = -1;
   try {
-    fraction = std::stod(text);
+    size_t length = 0;
+    const double number = std::stod(text, &length);
+    fraction = length == text.size() ? number : fraction;
   } catch (const std::exception&) {
     // Reported below, like a number that is out of range.
   }
@@ -126,9 +129,7 @@ size_t AllocatorSettings::roundup_divisions(size_t size) const noexcept {
 }
 
 const AllocatorSettings& allocator_settings() noexcept {
-  static const AllocatorSettings defaults;
-  const AllocatorSettings* settings = current.load(std::memory_order_acquire);
-  return settings != nullptr ? *settings : defaults;
+  return *current.load(std::memory_order_acquire);
 }
 
 void load_allocator_settings() {

@@ -59,15 +59,15 @@ struct Block {
     kReleasing,
   };
 
-  Segment* segment;
+  Segment* segment = nullptr;
   /// The segment's, at hand for the order.
-  c10::StreamId stream;
-  uintptr_t address;
-  size_t size;
+  c10::StreamId stream = 0;
+  uintptr_t address = 0;
+  size_t size = 0;
   State state = State::kAllocated;
   /// Whether it counted as an allocation that is too large to be split.
   bool is_oversize = false;
-  /// What its owner asked for.
+  /// What its owner asked for; kept while pending.
   size_t requested_size = 0;
   Block* previous = nullptr;
   Block* next = nullptr;
@@ -79,7 +79,7 @@ struct Block {
   int64_t freed_at = 0;
   /// Where it is in the pool, while free.
   std::set<Block*, BlockOrder>::iterator position{};
-  /// Of the allocation, while somebody owns it.
+  /// Of the allocation; kept while pending.
   AllocationContext context{};
 
   void* pointer() const noexcept { return reinterpret_cast<void*>(address); }

@@ -14,25 +14,14 @@ namespace {
 constexpr size_t kMinSmallRest = 512;
 constexpr size_t kMinLargeRest = 1048576 + 1;
 
+constexpr size_t kMaxSpareBlocks = 256;
+
 void change(c10::CachingAllocator::Stat& stat, int64_t amount) {
   if (amount > 0) {
     stat.increase(static_cast<size_t>(amount));
   } else if (amount < 0) {
     stat.decrease(static_cast<size_t>(-amount));
   }
-}
-
-// Takes a block out of its segment's list, and destroys it.
-void unlink(Block* block) {
-  if (block->previous != nullptr) {
-    block->previous->next = block->next;
-  } else {
-    block->segment->first = block->next;
-  }
-  if (block->next != nullptr) {
-    block->next->previous = block->previous;
-  }
-  delete block;
 }
 
 bool is_free(const Block* block) { return block != nullptr && block->state == Block::State::kFree; }
@@ -138,7 +127,12 @@ Block* BlockPool::use(Block* block, size_t size, const AllocatorSettings& settin
 // The front goes to a new block, so that the rest, which stays free, seldom has to move in the
 // order.
 Block* BlockPool::split(Block* block, size_t size) {
-  auto* front = new Block{
+  if (spare_.empty()) {
+    spare_.push_back(std::make_unique<Block>());
+  }
+  Block* front = spare_.back().release();
+  spare_.pop_back();
+  *front = Block{
       .segment = block->segment, .stream = block->stream, .address = block->address, .size = size};
   front->freed_at = block->freed_at;
   front->previous = block->previous;
@@ -151,6 +145,22 @@ Block* BlockPool::split(Block* block, size_t size) {
   block->previous = front;
   resize(block, block->address + size, block->size - size);
   return front;
+}
+
+// Takes a block out of its segment's list, and ends its life.
+void BlockPool::unlink(Block* block) {
+  if (block->previous != nullptr) {
+    block->previous->next = block->next;
+  } else {
+    block->segment->first = block->next;
+  }
+  if (block->next != nullptr) {
+    block->next->previous = block->previous;
+  }
+  std::unique_ptr<Block> ended(block);
+  if (spare_.size() < kMaxSpareBlocks) {
+    spare_.push_back(std::move(ended));
+  }
 }
 
 void BlockPool::insert(Block* block) {
@@ -172,18 +182,20 @@ void BlockPool::resize(Block* block, uintptr_t address, size_t size) {
   const auto inactive_size = [&] {
     return block->is_split() ? static_cast<int64_t>(block->size) : 0;
   };
-  const bool was_split = block->is_split();
+  const bool shrinks = size < block->size;
   const int64_t before = inactive_size();
   block->address = address;
   block->size = size;
-  count_inactive(static_cast<int64_t>(block->is_split()) - static_cast<int64_t>(was_split),
-                 inactive_size() - before);
+  const int64_t after = inactive_size();
+  count_inactive(static_cast<int64_t>(after != 0) - static_cast<int64_t>(before != 0),
+                 after - before);
 
+  // Only the neighbour in the direction of the change can be passed.
   constexpr BlockOrder is_before;
   const auto position = block->position;
-  const auto next = std::next(position);
-  const bool in_order = (position == free_.begin() || is_before(*std::prev(position), block)) &&
-                        (next == free_.end() || is_before(block, *next));
+  const bool in_order =
+      shrinks ? position == free_.begin() || is_before(*std::prev(position), block)
+              : std::next(position) == free_.end() || is_before(block, *std::next(position));
   if (!in_order) {
     auto node = free_.extract(position);
     block->position = free_.insert(std::move(node)).position;
@@ -194,7 +206,10 @@ void BlockPool::count_inactive(int64_t blocks, int64_t bytes) {
   using c10::CachingAllocator::StatType;
   for (const StatType type :
        {StatType::AGGREGATE, is_large_ ? StatType::LARGE_POOL : StatType::SMALL_POOL}) {
-    change(stats_.inactive_split[static_cast<size_t>(type)], blocks);
+    // Mostly the size changes alone.
+    if (blocks != 0) {
+      change(stats_.inactive_split[static_cast<size_t>(type)], blocks);
+    }
     change(stats_.inactive_split_bytes[static_cast<size_t>(type)], bytes);
   }
 }

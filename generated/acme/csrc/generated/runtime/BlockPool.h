@@ -8,6 +8,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <cstddef>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -56,6 +57,7 @@ class BlockPool {
  private:
   Block* use(Block* block, size_t size, const AllocatorSettings& settings);
   Block* split(Block* block, size_t size);
+  void unlink(Block* block);
   void insert(Block* block);
   void remove(Block* block);
   void resize(Block* block, uintptr_t address, size_t size);
@@ -65,6 +67,8 @@ class BlockPool {
   const c10::MempoolId_t id_;
   c10::CachingDeviceAllocator::DeviceStats& stats_;
   std::set<Block*, BlockOrder> free_;
+  // Objects to use again: blocks come and go with most allocations.
+  std::vector<std::unique_ptr<Block>> spare_;
 };
 
 }  // namespace acme

@@ -8,12 +8,17 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <exception>
 #include <iterator>
 #include <limits>
 #include <utility>
+
+#include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/Capture.h"
+#include "generated/runtime/Driver.h"
 
 namespace acme {
 namespace {
@@ -38,20 +43,10 @@ size_t round_size(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-size_t kind_of(const Block* block) {
-  return static_cast<size_t>(block->segment->pool->is_large() ? StatType::LARGE_POOL
-                                                              : StatType::SMALL_POOL);
-}
-
 // Figures are kept for all memory and for each kind of pool.
-void increase(StatArray& stat, const Block* block, size_t amount) {
-  stat[kAll].increase(amount);
-  stat[kind_of(block)].increase(amount);
-}
-
-void decrease(StatArray& stat, const Block* block, size_t amount) {
-  stat[kAll].decrease(amount);
-  stat[kind_of(block)].decrease(amount);
+std::array<size_t, 2> types_of(const Block* block) {
+  return {kAll, static_cast<size_t>(block->segment->pool->is_large() ? StatType::LARGE_POOL
+                                                                     : StatType::SMALL_POOL)};
 }
 
 c10::MempoolId_t pool_of(const Segment& segment) { return segment.pool->id(); }
@@ -94,7 +89,7 @@ void* DeviceHeap::allocate(size_t bytes, const AcmeStream& stream) {
     }
     request.size = round_size(bytes);
     collect_events(lock, &PendingBlocks::poll);
-    BlockPool& pool = pool_for(request.size, stream);
+    BlockPool& pool = pool_for(lock, request.size, stream);
     Block* block = pool.take(request.size, stream.id(), allocator_settings());
     if (block == nullptr) {
       block = grow(lock, pool, request);
@@ -113,19 +108,19 @@ void DeviceHeap::hand_out(HeapLock& lock, Block* block, Request request) {
   block->requested_size = request.bytes;
   allocated_.emplace(block->pointer(), block);
   ++allocations_;
-  increase(stats_.allocation, block, 1);
-  increase(stats_.allocated_bytes, block, block->size);
-  increase(stats_.requested_bytes, block, block->requested_size);
-  increase(stats_.active, block, 1);
-  increase(stats_.active_bytes, block, block->size);
+  for (const size_t type : types_of(block)) {
+    stats_.allocation[type].increase(1);
+    stats_.allocated_bytes[type].increase(block->size);
+    stats_.active[type].increase(1);
+    stats_.active_bytes[type].increase(block->size);
+    stats_.requested_bytes[type].increase(block->requested_size);
+  }
   block->is_oversize = block->size >= allocator_settings().max_split_size;
   if (block->is_oversize) {
     stats_.oversize_allocations.increase(1);
   }
-  if (history_.is_recording()) {
-    trace(lock, TraceEntry::Action::kAlloc, *block,
-          recorded_contexts() >= RecordContext::kAlloc ? request.context : nullptr);
-  }
+  trace(lock, TraceEntry::Action::kAlloc, *block,
+        recorded_contexts() >= RecordContext::kAlloc ? request.context : nullptr);
   block->context = std::move(request.context);
 }
 
@@ -142,18 +137,16 @@ bool DeviceHeap::free(void* pointer, const AllocationContext& context) {
     Block* block = found->second;
     allocated_.erase(found);
     size = static_cast<int64_t>(block->size);
-    decrease(stats_.allocation, block, 1);
-    decrease(stats_.allocated_bytes, block, block->size);
-    decrease(stats_.requested_bytes, block, std::exchange(block->requested_size, 0));
+    for (const size_t type : types_of(block)) {
+      stats_.allocation[type].decrease(1);
+      stats_.allocated_bytes[type].decrease(block->size);
+    }
     if (block->is_oversize) {
       stats_.oversize_allocations.decrease(1);
     }
     allocated = stats_.allocated_bytes[kAll].current;
     reserved = stats_.reserved_bytes[kAll].current;
-    if (history_.is_recording()) {
-      trace(lock, TraceEntry::Action::kFreeRequested, *block, context);
-    }
-    lock.drop(std::move(block->context));
+    trace(lock, TraceEntry::Action::kFreeRequested, *block, context);
     if (block->users.empty()) {
       complete_free(lock, block, context);
     } else {
@@ -169,6 +162,10 @@ bool DeviceHeap::free(void* pointer, const AllocationContext& context) {
 // use it.
 void DeviceHeap::leave_to_users(HeapLock& lock, Block* block) {
   block->state = Block::State::kPending;
+  if (!redirections_.empty()) {
+    deferred_.push_back(block);
+    return;
+  }
   const std::vector<AcmeStream> users = std::exchange(block->users, {});
   std::vector<AcmeEvent> events;
   for (const AcmeStream& user : users) {
@@ -185,17 +182,51 @@ void DeviceHeap::leave_to_users(HeapLock& lock, Block* block) {
   }
 }
 
-void DeviceHeap::complete_free(HeapLock& lock, Block* block, const AllocationContext& context) {
-  decrease(stats_.active, block, 1);
-  decrease(stats_.active_bytes, block, block->size);
-  if (history_.is_recording()) {
-    trace(lock, TraceEntry::Action::kFreeCompleted, *block, context);
+// In the order of the stream that the memory is given out on again. Not during captures, which
+// would make it a part of the graph; and not in a private pool, which a graph may use on any
+// stream.
+void DeviceHeap::poison(HeapLock& lock, Block* block) {
+  if (!driver::wants_poison() || pool_of(*block->segment) != c10::MempoolId_t{0, 0}) [[likely]] {
+    return;
   }
+  if (is_any_stream_capturing()) {
+    return;
+  }
+  block->state = Block::State::kPending;
+  const Outside outside(*this);
+  lock.unlocked([&] {
+    try {
+      const DriverDeviceGuard guard(device_);
+      driver::poison_async(block->pointer(), block->size, block->segment->stream.stream());
+    } catch (const std::exception&) {
+      // Memory keeps what it had. The driver's error comes back at the next synchronization.
+    }
+  });
+}
+
+void DeviceHeap::complete_free(HeapLock& lock, Block* block, const AllocationContext& context) {
+  poison(lock, block);
+  for (const size_t type : types_of(block)) {
+    stats_.active[type].decrease(1);
+    stats_.active_bytes[type].decrease(block->size);
+    stats_.requested_bytes[type].decrease(block->requested_size);
+  }
+  block->requested_size = 0;
+  const bool is_of_allocation = context == nullptr && recorded_contexts() >= RecordContext::kAlloc;
+  trace(lock, TraceEntry::Action::kFreeCompleted, *block,
+        is_of_allocation ? block->context : context);
+  lock.drop(std::move(block->context));
   block->freed_at = allocations_;
   block->segment->pool->put(block);
 }
 
 void DeviceHeap::collect_events(HeapLock& lock, void (PendingBlocks::*method)()) {
+  if (!redirections_.empty()) [[unlikely]] {
+    return;
+  }
+  for (Block* block : std::exchange(deferred_, {})) {
+    leave_to_users(lock, block);
+  }
   if (pending_.empty()) [[likely]] {
     return;
   }
@@ -233,6 +264,11 @@ bool DeviceHeap::record_stream(const void* pointer, const AcmeStream& stream) {
   return true;
 }
 
+bool DeviceHeap::owns(const void* pointer) {
+  const HeapLock lock(mutex_);
+  return allocated_.find(pointer) != allocated_.end();
+}
+
 bool DeviceHeap::contains(const void* address) {
   const HeapLock lock(mutex_);
   const auto next = segments_.upper_bound(reinterpret_cast<uintptr_t>(address));
@@ -267,33 +303,35 @@ void DeviceHeap::reset_peak_stats() {
   for_each_stat(stats_, [](auto& stat) { stat.reset_peak(); });
 }
 
-void DeviceHeap::reset_history(size_t capacity) {
+void DeviceHeap::reset_history(const HistorySettings& settings) {
   std::vector<TraceEntry> forgotten;
   const HeapLock lock(mutex_);
-  forgotten = history_.reset(capacity);
+  forgotten = history_.reset(settings);
 }
 
 void DeviceHeap::trace(HeapLock& lock, TraceEntry::Action action, const Block& block,
-                       AllocationContext context) {
-  trace(lock, {.action = action,
-               .device = device_,
-               .address = block.address,
-               .size = block.size,
-               .stream = block.segment->stream.id(),
-               .pool = pool_of(*block.segment),
-               .context = std::move(context)});
+                       const AllocationContext& context) {
+  if (history_.is_recording(action)) [[unlikely]] {
+    trace(lock, {.action = action,
+                 .device = device_,
+                 .address = block.address,
+                 .size = block.size,
+                 .stream = block.segment->stream.id(),
+                 .pool = pool_of(*block.segment),
+                 .context = context});
+  }
 }
 
 void DeviceHeap::trace(HeapLock& lock, TraceEntry entry) {
-  entry.time_us = microseconds_since_1970();
-  lock.drop(history_.push(std::move(entry)));
+  if (history_.is_recording(entry.action)) {
+    entry.time_us = microseconds_since_1970();
+    lock.drop(history_.push(std::move(entry)));
+  }
 }
 
 void DeviceHeap::append_snapshot(MemorySnapshot& snapshot) {
   HeapLock lock(mutex_);
-  if (history_.is_recording()) {
-    trace(lock, {.action = TraceEntry::Action::kSnapshot, .device = device_});
-  }
+  trace(lock, {.action = TraceEntry::Action::kSnapshot, .device = device_});
   for (const auto& [address, segment] : segments_) {
     SegmentSnapshot& described = snapshot.segments.emplace_back();
     described.device = device_;

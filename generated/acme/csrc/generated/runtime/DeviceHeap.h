@@ -53,6 +53,9 @@ class DeviceHeap {
   /// Returns false, and does nothing, if `pointer` is not of an allocation of this device.
   bool record_stream(const void* pointer, const AcmeStream& stream);
 
+  /// Whether `pointer` is of an allocation of this device.
+  bool owns(const void* pointer);
+
   /// Whether `address` lies in memory that this device's driver has given.
   bool contains(const void* address);
 
@@ -67,8 +70,7 @@ class DeviceHeap {
   double memory_fraction();
   void set_memory_fraction(double fraction);
 
-  /// Forgets the history, and keeps up to `capacity` events from now on.
-  void reset_history(size_t capacity);
+  void reset_history(const HistorySettings& settings);
 
   /// Adds the segments and the history of this device.
   void append_snapshot(MemorySnapshot& snapshot);
@@ -106,7 +108,7 @@ class DeviceHeap {
   };
 
   // DeviceHeapPools.cpp
-  BlockPool& pool_for(size_t size, const AcmeStream& stream);
+  BlockPool& pool_for(HeapLock& lock, size_t size, const AcmeStream& stream);
   Block* grow(HeapLock& lock, BlockPool& pool, const Request& request);
   Block* add_block(HeapLock& lock, BlockPool& pool, const Request& request, size_t segment_size,
                    const AllocatorSettings& settings);
@@ -119,9 +121,11 @@ class DeviceHeap {
   void hand_out(HeapLock& lock, Block* block, Request request);
   void leave_to_users(HeapLock& lock, Block* block);
   void complete_free(HeapLock& lock, Block* block, const AllocationContext& context);
+  void poison(HeapLock& lock, Block* block);
   void collect_events(HeapLock& lock, void (PendingBlocks::*method)());
+  // Both add to the history if it is to have this.
   void trace(HeapLock& lock, TraceEntry::Action action, const Block& block,
-             AllocationContext context);
+             const AllocationContext& context);
   void trace(HeapLock& lock, TraceEntry entry);
 
   // DeviceHeapMemory.cpp
@@ -159,7 +163,12 @@ class DeviceHeap {
   BlockPool small_{false, {0, 0}, stats_};
   BlockPool large_{true, {0, 0}, stats_};
   std::map<c10::MempoolId_t, std::unique_ptr<PrivatePool>> private_pools_;
+  // While there are any, a stream may be capturing a graph: then work is not done, and cannot be
+  // waited for.
   std::vector<Redirection> redirections_;
+  // Freed meanwhile, and used by other streams than their own: their events are recorded
+  // afterwards.
+  std::vector<Block*> deferred_;
 };
 
 class DeviceHeap::Outside {

@@ -47,8 +47,16 @@ void* allocate_aligned(size_t size, bool& is_misaligned) {
   return driver::malloc_(size + kAlignment - 1);
 }
 
-// The driver frees memory at once, so that what is cached for a stream has to wait for it.
-void wait_for_streams(const std::vector<Block*>& blocks) {
+// The driver frees memory at once, so that what is cached for a stream has to wait for it. A graph
+// may have been replayed on any stream.
+void wait_for_users(const std::vector<Block*>& blocks) {
+  const auto is_private = [](const Block* block) {
+    return block->segment->pool->id() != c10::MempoolId_t{0, 0};
+  };
+  if (std::any_of(blocks.begin(), blocks.end(), is_private)) {
+    driver::device_synchronize();
+    return;
+  }
   std::vector<AcmeStream> streams;
   for (const Block* block : blocks) {
     if (std::find(streams.begin(), streams.end(), block->segment->stream) == streams.end()) {
@@ -132,10 +140,8 @@ Block* DeviceHeap::add_segment(HeapLock& lock, std::unique_ptr<Segment> segment,
                           .size = segment->size};
   block->freed_at = allocations_;
   segment->first = block;
-  if (history_.is_recording()) {
-    trace(lock, TraceEntry::Action::kSegmentAlloc, *block,
-          recorded_contexts() >= RecordContext::kAlloc ? context : nullptr);
-  }
+  trace(lock, TraceEntry::Action::kSegmentAlloc, *block,
+        recorded_contexts() >= RecordContext::kAlloc ? context : nullptr);
   segments_.emplace(segment->address, std::move(segment));
   return block;
 }
@@ -151,9 +157,7 @@ size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks) {
   // address.
   std::vector<std::unique_ptr<Segment>> segments;
   for (const Block* block : blocks) {
-    if (history_.is_recording()) {
-      trace(lock, TraceEntry::Action::kSegmentFree, *block, context);
-    }
+    trace(lock, TraceEntry::Action::kSegmentFree, *block, context);
     segments.push_back(std::move(segments_.extract(block->segment->address).mapped()));
   }
   size_t freed = 0;
@@ -161,7 +165,7 @@ size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks) {
   lock.unlocked([&] {
     try {
       const DriverDeviceGuard guard(device_);
-      wait_for_streams(blocks);
+      wait_for_users(blocks);
       for (; freed < blocks.size(); ++freed) {
         driver::free_(segments[freed]->driver_address);
       }
@@ -181,9 +185,7 @@ size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks) {
       delete blocks[i];
     } else {
       // It could not be freed: all is as before.
-      if (history_.is_recording()) {
-        trace(lock, TraceEntry::Action::kSegmentAlloc, *blocks[i], context);
-      }
+      trace(lock, TraceEntry::Action::kSegmentAlloc, *blocks[i], context);
       segments_.emplace(segments[i]->address, std::move(segments[i]));
       blocks[i]->segment->pool->put(blocks[i]);
     }
@@ -233,15 +235,13 @@ void DeviceHeap::raise_out_of_memory(HeapLock& lock, const Request& request) {
   figures.allocated = static_cast<size_t>(stats_.allocated_bytes[kAll].current);
   figures.reserved = static_cast<size_t>(stats_.reserved_bytes[kAll].current);
   figures.limit = std::min(figures.total, memory_limit(lock));
-  if (history_.is_recording()) {
-    trace(lock,
-          {.action = TraceEntry::Action::kOutOfMemory,
-           .device = device_,
-           .address = figures.free,
-           .size = request.bytes,
-           .stream = request.stream.id(),
-           .context = recorded_contexts() >= RecordContext::kAlloc ? request.context : nullptr});
-  }
+  trace(lock,
+        {.action = TraceEntry::Action::kOutOfMemory,
+         .device = device_,
+         .address = figures.free,
+         .size = request.bytes,
+         .stream = request.stream.id(),
+         .context = recorded_contexts() >= RecordContext::kAlloc ? request.context : nullptr});
   lock.unlocked([&] { acme::raise_out_of_memory(figures); });
 }
 

@@ -39,12 +39,20 @@ size_t segment_size_for(size_t size, const AllocatorSettings& settings) {
 
 }  // namespace
 
-BlockPool& DeviceHeap::pool_for(size_t size, const AcmeStream& stream) {
+BlockPool& DeviceHeap::pool_for(HeapLock& lock, size_t size, const AcmeStream& stream) {
   const bool is_small = size <= kSmallLimit;
-  for (const Redirection& redirection : redirections_) {
-    if (redirection.filter(stream)) {
-      PrivatePool& pool = *private_pools_.at(redirection.id);
-      return is_small ? pool.small : pool.large;
+  if (!redirections_.empty()) [[unlikely]] {
+    // A filter may ask the driver.
+    const std::vector<Redirection> redirections = redirections_;
+    const auto accepting = lock.unlocked([&] {
+      return std::find_if(
+          redirections.begin(), redirections.end(),
+          [&](const Redirection& redirection) { return redirection.filter(stream); });
+    });
+    const auto found =
+        accepting == redirections.end() ? private_pools_.end() : private_pools_.find(accepting->id);
+    if (found != private_pools_.end()) {
+      return is_small ? found->second->small : found->second->large;
     }
   }
   return is_small ? small_ : large_;
@@ -61,6 +69,14 @@ Block* DeviceHeap::grow(HeapLock& lock, BlockPool& pool, const Request& request)
 
   const AllocatorSettings& settings = allocator_settings();
   const size_t segment_size = segment_size_for(request.size, settings);
+  if (!redirections_.empty()) [[unlikely]] {
+    // Nothing can be released: that needs to wait for the streams.
+    Block* block = add_block(lock, pool, request, segment_size, settings);
+    if (block == nullptr) {
+      raise_out_of_memory(lock, request);
+    }
+    return block;
+  }
   collect_garbage(lock, segment_size, settings);
   Block* block = add_block(lock, pool, request, segment_size, settings);
   if (block == nullptr && settings.max_split_size < std::numeric_limits<size_t>::max()) {
@@ -164,6 +180,9 @@ void DeviceHeap::erase_unused_pools() {
 
 bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
   HeapLock lock(mutex_);
+  TORCH_CHECK(redirections_.empty(),
+              "Memory cannot be given back to the driver while a graph of acme:",
+              static_cast<int>(device_), " is captured: that would wait for the streams.");
   if (pools_to_empty(id).empty()) {
     return false;
   }

@@ -17,6 +17,10 @@ namespace {
 // its own.
 static_assert(std::is_pointer_v<Stream>, "backend.yaml: `driver.stream` must be a pointer type");
 static_assert(std::is_pointer_v<Event>, "backend.yaml: `driver.event` must be a pointer type");
+static_assert(std::is_pointer_v<Graph>,
+              "backend.yaml: `driver.graphs.graph` must be a pointer type");
+static_assert(std::is_pointer_v<GraphExecutable>,
+              "backend.yaml: `driver.graphs.executable` must be a pointer type");
 static_assert(
     []<class Type = simError_t(int*)>() {
       return requires { static_cast<Type*>(&simGetDeviceCount); };
@@ -185,6 +189,79 @@ static_assert(
     "backend.yaml: `driver.functions.declare_access` must have the type simError_t(const char*, "
     "const void*, size_t, int, const int64_t*, const int64_t*, int), and simDeclareAccess has "
     "another");
+static_assert(
+    []<class Type = simError_t(void*, size_t, simStream_t)>() {
+      return requires { static_cast<Type*>(&simPoisonAsync); };
+    }(),
+    "backend.yaml: `driver.functions.poison_async` must have the type simError_t(void*, size_t, "
+    "simStream_t), and simPoisonAsync has another");
+static_assert(
+    []<class Type = int()>() { return requires { static_cast<Type*>(&simInstrumentation); }; }(),
+    "backend.yaml: `driver.functions.instrumentation` must have the type int(), and "
+    "simInstrumentation has another");
+static_assert(
+    []<class Type = simError_t(simStream_t, simStreamCaptureMode)>() {
+      return requires { static_cast<Type*>(&simStreamBeginCapture); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.stream_begin_capture` must have the type "
+    "simError_t(simStream_t, simStreamCaptureMode), and simStreamBeginCapture has another");
+static_assert(
+    []<class Type = simError_t(simStream_t, simGraph_t*)>() {
+      return requires { static_cast<Type*>(&simStreamEndCapture); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.stream_end_capture` must have the type "
+    "simError_t(simStream_t, simGraph_t*), and simStreamEndCapture has another");
+static_assert(
+    []<class Type = simError_t(simStream_t, simStreamCaptureStatus*, unsigned long long*)>() {
+      return requires { static_cast<Type*>(&simStreamGetCaptureInfo); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.stream_get_capture_info` must have the type "
+    "simError_t(simStream_t, simStreamCaptureStatus*, unsigned long long*), and "
+    "simStreamGetCaptureInfo has another");
+static_assert(
+    []<class Type = simError_t(simStreamCaptureMode*)>() {
+      return requires { static_cast<Type*>(&simThreadExchangeStreamCaptureMode); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.thread_exchange_capture_mode` must have the type "
+    "simError_t(simStreamCaptureMode*), and simThreadExchangeStreamCaptureMode has another");
+static_assert(
+    []<class Type = simError_t(simGraphExec_t*, simGraph_t, unsigned long long)>() {
+      return requires { static_cast<Type*>(&simGraphInstantiate); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.graph_instantiate` must have the type "
+    "simError_t(simGraphExec_t*, simGraph_t, unsigned long long), and simGraphInstantiate has "
+    "another");
+static_assert(
+    []<class Type = simError_t(simGraphExec_t, simStream_t)>() {
+      return requires { static_cast<Type*>(&simGraphLaunch); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.graph_launch` must have the type "
+    "simError_t(simGraphExec_t, simStream_t), and simGraphLaunch has another");
+static_assert(
+    []<class Type = simError_t(simGraphExec_t)>() {
+      return requires { static_cast<Type*>(&simGraphExecDestroy); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.graph_executable_destroy` must have the type "
+    "simError_t(simGraphExec_t), and simGraphExecDestroy has another");
+static_assert(
+    []<class Type = simError_t(simGraph_t)>() {
+      return requires { static_cast<Type*>(&simGraphDestroy); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.graph_destroy` must have the type "
+    "simError_t(simGraph_t), and simGraphDestroy has another");
+static_assert(
+    []<class Type = simError_t(simGraph_t, const char*, unsigned int)>() {
+      return requires { static_cast<Type*>(&simGraphDebugDotPrint); };
+    }(),
+    "backend.yaml: `driver.graphs.functions.graph_debug_print` must have the type "
+    "simError_t(simGraph_t, const char*, unsigned int), and simGraphDebugDotPrint has another");
+
+// What a driver may check, and needs help with; the numbers are the API's.
+enum class Instrument { kAccess = 1, kPoison = 2 };
+
+bool needs(Instrument instrument) noexcept {
+  return (simInstrumentation() & static_cast<int>(instrument)) != 0;
+}
 
 }  // namespace
 
@@ -325,6 +402,49 @@ double event_elapsed_time(Event start, Event end) {
   return milliseconds;
 }
 
+void stream_begin_capture(Stream stream, CaptureMode mode) {
+  check(simStreamBeginCapture(stream, mode), "simStreamBeginCapture");
+}
+
+Graph stream_end_capture(Stream stream) {
+  Graph graph{};
+  check(simStreamEndCapture(stream, &graph), "simStreamEndCapture");
+  return graph;
+}
+
+std::optional<unsigned long long> stream_capture(Stream stream) {
+  simStreamCaptureStatus status{};
+  unsigned long long id = 0;
+  check(simStreamGetCaptureInfo(stream, &status, &id), "simStreamGetCaptureInfo");
+  return status == simStreamCaptureStatusActive ? std::optional(id) : std::nullopt;
+}
+
+CaptureMode thread_exchange_capture_mode(CaptureMode mode) {
+  check(simThreadExchangeStreamCaptureMode(&mode), "simThreadExchangeStreamCaptureMode");
+  return mode;
+}
+
+GraphExecutable graph_instantiate(Graph graph) {
+  GraphExecutable executable{};
+  check(simGraphInstantiate(&executable, graph, 0), "simGraphInstantiate");
+  return executable;
+}
+
+void graph_launch(GraphExecutable executable, Stream stream) {
+  check(simGraphLaunch(executable, stream), "simGraphLaunch");
+}
+
+// As for events, a failure leaks the graph.
+void graph_executable_destroy(GraphExecutable executable) noexcept {
+  static_cast<void>(simGraphExecDestroy(executable));
+}
+
+void graph_destroy(Graph graph) noexcept { static_cast<void>(simGraphDestroy(graph)); }
+
+void graph_debug_print(Graph graph, const std::string& path) {
+  check(simGraphDebugDotPrint(graph, path.c_str(), 0), "simGraphDebugDotPrint");
+}
+
 void* host_pointer(const void* device_address) {
   void* address = nullptr;
   check(simHostGetAddress(&address, device_address), "simHostGetAddress");
@@ -341,5 +461,13 @@ void declare_access(const char* name, const void* address, size_t element_size, 
                          (is_write ? 1 : 0) + (by_host ? 2 : 0)),
         "simDeclareAccess");
 }
+
+bool wants_access() noexcept { return needs(Instrument::kAccess); }
+
+void poison_async(void* pointer, size_t bytes, Stream stream) {
+  check(simPoisonAsync(pointer, bytes, stream), "simPoisonAsync");
+}
+
+bool wants_poison() noexcept { return needs(Instrument::kPoison); }
 
 }  // namespace acme::driver

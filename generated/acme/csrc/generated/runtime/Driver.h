@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,9 @@ using Status = simError_t;
 using Stream = simStream_t;
 using Event = simEvent_t;
 using MemcpyKind = simMemcpyKind;
+using Graph = simGraph_t;
+using GraphExecutable = simGraphExec_t;
+using CaptureMode = simStreamCaptureMode;
 
 inline constexpr Status kSuccess = simSuccess;
 inline constexpr Status kNotReady = simErrorNotReady;
@@ -30,6 +34,9 @@ inline constexpr Status kOutOfMemory = simErrorMemoryAllocation;
 inline constexpr MemcpyKind kHostToDevice = simMemcpyHostToDevice;
 inline constexpr MemcpyKind kDeviceToHost = simMemcpyDeviceToHost;
 inline constexpr MemcpyKind kDeviceToDevice = simMemcpyDeviceToDevice;
+inline constexpr CaptureMode kCaptureGlobal = simStreamCaptureModeGlobal;
+inline constexpr CaptureMode kCaptureThreadLocal = simStreamCaptureModeThreadLocal;
+inline constexpr CaptureMode kCaptureRelaxed = simStreamCaptureModeRelaxed;
 
 /// Raises if `status` is an error: c10::OutOfMemoryError when memory ran out, c10::AcceleratorError
 /// otherwise, with the driver's own message and `call`, the name of the function that returned it.
@@ -81,6 +88,22 @@ ACME_API void event_synchronize(Event event);
 /// Milliseconds from `start` to `end`.
 ACME_API double event_elapsed_time(Event start, Event end);
 
+// Graphs: work of streams that is captured instead of run, and launched as often as wanted.
+
+ACME_API void stream_begin_capture(Stream stream, CaptureMode mode);
+/// Raises if something could not be captured.
+ACME_API Graph stream_end_capture(Stream stream);
+/// The number of the capture that `stream` takes part in; nothing if it does not capture, or not
+/// any more.
+ACME_API std::optional<unsigned long long> stream_capture(Stream stream);
+/// Sets what captures forbid this thread, and returns what they did before.
+ACME_API CaptureMode thread_exchange_capture_mode(CaptureMode mode);
+ACME_API GraphExecutable graph_instantiate(Graph graph);
+ACME_API void graph_launch(GraphExecutable executable, Stream stream);
+ACME_API void graph_executable_destroy(GraphExecutable executable) noexcept;
+ACME_API void graph_destroy(Graph graph) noexcept;
+ACME_API void graph_debug_print(Graph graph, const std::string& path);
+
 // The host's access to device memory and to the streams' order.
 
 /// The host's address of device memory; works for addresses inside an allocation.
@@ -92,5 +115,12 @@ ACME_API void launch_host_function(Stream stream, void (*function)(void*), void*
 ACME_API void declare_access(const char* name, const void* address, size_t element_size,
                              int dimensions, const int64_t* sizes, const int64_t* strides,
                              bool is_write, bool by_host);
+/// Whether the driver needs that now; it may change at any time.
+ACME_API bool wants_access() noexcept;
+
+/// Fills memory that was freed and is kept by the allocator.
+ACME_API void poison_async(void* pointer, size_t bytes, Stream stream);
+/// Whether the driver wants that now; it may change at any time.
+ACME_API bool wants_poison() noexcept;
 
 }  // namespace acme::driver

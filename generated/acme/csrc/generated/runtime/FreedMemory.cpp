@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace acme {
 
@@ -31,16 +32,15 @@ void FreedMemory::add(const std::shared_ptr<MemoryBlock>& block) {
 }
 
 MemoryBlocks FreedMemory::take_completed() {
-  MemoryBlocks completed;
   std::lock_guard lock(mutex_);
   for (auto entry = queues_.begin(); entry != queues_.end();) {
     Queue& queue = entry->second;
     while (!queue.empty() && queue.front().first.query()) {
-      pop(queue, completed);
+      pop(queue);
     }
     entry = queue.empty() ? queues_.erase(entry) : std::next(entry);
   }
-  return completed;
+  return std::exchange(completed_, {});
 }
 
 MemoryBlocks FreedMemory::wait_for_all() {
@@ -74,11 +74,11 @@ AcmeEvent FreedMemory::take_event(c10::DeviceIndex device) {
   return event;
 }
 
-void FreedMemory::pop(Queue& queue, MemoryBlocks& completed) {
+void FreedMemory::pop(Queue& queue) {
   auto [event, block] = std::move(queue.front());
   queue.pop_front();
   if (--block->pending_streams == 0) {
-    completed.push_back(std::move(block));
+    completed_.push_back(std::move(block));
   }
   spare_events_[event.device_index()].push_back(std::move(event));
 }

@@ -23,7 +23,6 @@ namespace acme {
 struct MemoryBlock {
   void* pointer = nullptr;
   size_t size = 0;
-  size_t requested_size = 0;
   std::vector<AcmeStream> streams;
   // While freed: how many of the streams have not passed the point where it was freed.
   size_t pending_streams = 0;
@@ -53,10 +52,12 @@ class FreedMemory {
   using Queues = std::unordered_map<c10::Stream, Queue>;
 
   AcmeEvent take_event(c10::DeviceIndex device);
-  void pop(Queue& queue, MemoryBlocks& completed);
+  void pop(Queue& queue);
 
   std::mutex mutex_;
   Queues queues_;
+  // Of no stream's use any more, and not taken yet.
+  MemoryBlocks completed_;
   // Events to use again, by device.
   std::unordered_map<c10::DeviceIndex, std::vector<AcmeEvent>> spare_events_;
 };

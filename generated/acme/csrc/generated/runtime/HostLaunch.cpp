@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/Capture.h"
 #include "generated/runtime/Driver.h"
 
 namespace acme {
@@ -71,16 +72,26 @@ LaunchErrors& launch_errors() {
   return errors;
 }
 
-void run(void* data) {
-  const std::unique_ptr<detail::Launch> launch(static_cast<detail::Launch*>(data));
+void run_or_store_error(detail::Launch& launch) {
   try {
-    launch->run();
+    launch.run();
   } catch (...) {
-    launch_errors().store(launch->device, launch->name);
+    launch_errors().store(launch.device, launch.name);
   }
 }
 
+void run(void* data) {
+  const std::unique_ptr<detail::Launch> launch(static_cast<detail::Launch*>(data));
+  run_or_store_error(*launch);
+}
+
+// As a part of a graph, which owns the launch.
+void replay(void* data) { run_or_store_error(*static_cast<detail::Launch*>(data)); }
+
 void declare(const char* name, const at::Tensor& tensor, bool is_write, bool by_host) {
+  if (!driver::wants_access()) [[likely]] {
+    return;
+  }
   at::DimVector strides(tensor.strides());
   for (int64_t& stride : strides) {
     stride *= static_cast<int64_t>(tensor.itemsize());
@@ -90,7 +101,9 @@ void declare(const char* name, const at::Tensor& tensor, bool is_write, bool by_
                          is_write, by_host);
 }
 
-bool is_blocking() {
+}  // namespace
+
+bool is_launch_blocking() {
   static const bool blocking = [] {
     const char* value = std::getenv("ACME_LAUNCH_BLOCKING");
     return value != nullptr && std::string_view(value) == "1";
@@ -98,16 +111,21 @@ bool is_blocking() {
   return blocking;
 }
 
-}  // namespace
-
 void detail::enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch) {
   const DriverDeviceGuard guard(stream.device_index());
-  // The name alone, for kernels that declare nothing.
-  driver::declare_access(launch->name, nullptr, 0, 0, nullptr, nullptr, /*is_write=*/false,
-                         /*by_host=*/false);
+  if (driver::wants_access()) [[unlikely]] {
+    // The name alone, for kernels that declare nothing.
+    driver::declare_access(launch->name, nullptr, 0, 0, nullptr, nullptr, /*is_write=*/false,
+                           /*by_host=*/false);
+  }
+  if (const std::shared_ptr<Capture> capture = capture_of(stream)) [[unlikely]] {
+    driver::launch_host_function(stream.stream(), &replay, launch.get());
+    capture->keep(std::move(launch));
+    return;
+  }
   driver::launch_host_function(stream.stream(), &run, launch.get());
   launch.release();
-  if (is_blocking()) {
+  if (is_launch_blocking()) {
     stream.synchronize();
   }
 }
@@ -118,6 +136,9 @@ void declare_access(const char* name, const at::Tensor& tensor, bool is_write) {
 
 void declare_access(const char* name, const at::TensorIteratorBase& iterator, int operand,
                     bool is_write) {
+  if (!driver::wants_access()) [[likely]] {
+    return;
+  }
   driver::declare_access(name, iterator.data_ptr(operand), iterator.element_size(operand),
                          iterator.ndim(), iterator.shape().data(), iterator.strides(operand).data(),
                          is_write, /*by_host=*/false);

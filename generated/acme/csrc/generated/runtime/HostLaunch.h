@@ -11,23 +11,30 @@
 #include <ATen/TensorIterator.h>
 #include <c10/core/Device.h>
 
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "generated/runtime/AcmeStream.h"
+#include "generated/runtime/LaunchMemory.h"
 #include "generated/runtime/Macros.h"
 
 namespace acme {
 
 namespace detail {
 
-/// A host function on its way through a stream, with what it needs: one allocation each.
+/// A host function on its way through a stream, with what it needs: one piece of memory each.
 class Launch {
  public:
   Launch(c10::DeviceIndex device, const char* name) : device(device), name(name) {}
   virtual ~Launch() = default;
   virtual void run() = 0;
+
+  static void* operator new(size_t bytes) { return take_launch_memory(bytes); }
+  static void operator delete(void* memory, size_t bytes) noexcept {
+    return_launch_memory(memory, bytes);
+  }
 
   const c10::DeviceIndex device;
   const char* const name;
@@ -52,12 +59,17 @@ ACME_API void enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch);
 /// own; the memory of tensors of this stream may be used by address. `work` must neither wait for a
 /// stream nor allocate device memory.
 ///
+/// If `stream` captures, the graph owns `work`, which is called at each replay and must leave
+/// itself as it was.
+///
 /// An exception that leaves `work` is raised by the next synchronization with that device, with
 /// `name` (a literal) added to it. With ACME_LAUNCH_BLOCKING=1 in the environment, this function
 /// waits for `work` and raises it itself.
 template <typename Work>
 void launch_host_function(const AcmeStream& stream, const char* name, Work&& work) {
   static_assert(!std::is_lvalue_reference_v<Work>, "the launch owns its work: move or copy it");
+  static_assert(alignof(detail::LaunchOf<Work>) <= detail::kLaunchAlignment,
+                "the launch's memory is not so aligned");
   detail::enqueue(stream, std::make_unique<detail::LaunchOf<Work>>(stream.device_index(), name,
                                                                    std::move(work)));
 }
@@ -71,6 +83,9 @@ ACME_API void declare_access(const char* name, const at::TensorIteratorBase& ite
 
 /// Tells it that this thread itself touches the memory of `tensor`, now.
 ACME_API void declare_host_access(const char* name, const at::Tensor& tensor, bool is_write);
+
+/// Whether ACME_LAUNCH_BLOCKING=1 is in the environment.
+ACME_API bool is_launch_blocking();
 
 /// The host's address of device memory; null for null.
 ACME_API void* host_address(const void* device_address);

@@ -4,7 +4,6 @@
 
 #include "generated/runtime/Initialize.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceType.h>
@@ -16,15 +15,17 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <utility>
+#include <string>
 
 #include "generated/fallback/Fallback.h"
 #include "generated/registration/Registrations.h"
 #include "generated/runtime/AcmeAllocator.h"
+#include "generated/runtime/AcmeGraph.h"
 #include "generated/runtime/AcmeGuardImpl.h"
 #include "generated/runtime/AcmeHooks.h"
 #include "generated/runtime/AcmeHostAllocator.h"
 #include "generated/runtime/AllocatorSettings.h"
+#include "generated/runtime/OtherBackend.h"
 
 namespace acme {
 namespace {
@@ -45,28 +46,6 @@ void check_torch_version() {
       " is loaded. Build it again in this environment: pip install --no-build-isolation -e .");
 }
 
-// PyTorch has one place for a backend from outside. Some of what follows would replace another
-// backend's part without a word, some would raise halfway; so all of it is looked at first.
-void check_private_use_is_free() {
-  const bool has_other_name =
-      c10::is_privateuse1_backend_registered() && c10::get_privateuse1_backend() != "acme";
-  const std::pair<bool, const char*> parts[] = {
-      {has_other_name, "name"},
-      {c10::impl::hasDeviceGuardImpl(kType), "device guard"},
-      {c10::GetAllocator(kType) != nullptr, "allocator"},
-      {at::isPrivateUse1HooksRegistered(), "hooks"},
-      {c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(c10::DispatchKey::PrivateUse1),
-       "fallback"},
-  };
-  for (const auto& [is_taken, part] : parts) {
-    TORCH_CHECK(!is_taken, "Cannot initialize acme: another backend, ",
-                c10::get_privateuse1_backend(), ", has registered its ", part,
-                " in this process, and PyTorch has room for one backend of this kind. Do not "
-                "import the other one; if it "
-                "loads by itself, set TORCH_DEVICE_BACKEND_AUTOLOAD=0.");
-  }
-}
-
 }  // namespace
 
 void initialize() {
@@ -76,8 +55,13 @@ void initialize() {
     return;
   }
   check_torch_version();
-  check_private_use_is_free();
-  keep_registrations();
+  const std::string& refusal = register_operators();
+  TORCH_CHECK(refusal.empty(), refusal);
+  // Some of what follows would replace another backend's part without a word, some would raise
+  // halfway; so all of it is looked at first. Another backend may have come since the operators
+  // were registered.
+  const std::string other = other_backend(/*has_operators=*/true);
+  TORCH_CHECK(other.empty(), other);
   load_allocator_settings();
 
   // The one step that can still fail comes first. The objects are never destroyed, since PyTorch
@@ -87,6 +71,7 @@ void initialize() {
   c10::SetAllocator(kType, &getAcmeAllocator());
   at::setHostAllocator(kType, &getAcmeHostAllocator());
   at::RegisterPrivateUse1HooksInterface(new AcmeHooks);
+  register_graphs();
   initialized.store(true, std::memory_order_release);
 }
 

@@ -27,4 +27,16 @@ std::string_view to_string(TraceEntry::Action action) {
   return "";
 }
 
+std::optional<TraceEntry::Action> action_from_string(std::string_view name) {
+  using Action = TraceEntry::Action;
+  for (const Action action :
+       {Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted, Action::kSegmentAlloc,
+        Action::kSegmentFree, Action::kSnapshot, Action::kOutOfMemory}) {
+    if (to_string(action) == name) {
+      return action;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace acme

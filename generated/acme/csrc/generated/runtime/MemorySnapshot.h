@@ -13,7 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -71,11 +73,37 @@ struct TraceEntry {
 /// The name that PyTorch's memory visualizer knows `action` by, such as "free_requested".
 ACME_API std::string_view to_string(TraceEntry::Action action);
 
+/// The action of such a name; nothing if there is none.
+ACME_API std::optional<TraceEntry::Action> action_from_string(std::string_view name);
+
+/// Some kinds of events.
+class TraceActions {
+ public:
+  bool contains(TraceEntry::Action action) const noexcept { return (bits_ & bit(action)) != 0; }
+  void add(TraceEntry::Action action) noexcept { bits_ |= bit(action); }
+
+ private:
+  static unsigned bit(TraceEntry::Action action) noexcept {
+    return 1U << static_cast<unsigned>(action);
+  }
+  unsigned bits_ = 0;
+};
+
+/// What is to be kept of what happens from now on.
+struct HistorySettings {
+  /// For each device, the newest ones.
+  size_t max_entries = std::numeric_limits<size_t>::max();
+  /// Whether what was recorded before is forgotten.
+  bool clear = false;
+  /// What is not recorded.
+  TraceActions skip{};
+};
+
 /// A part of a segment. Blocks of a segment lie one behind the other and fill it.
 struct BlockSnapshot {
   uintptr_t address = 0;
   size_t size = 0;
-  /// What the owner asked for; 0 unless allocated.
+  /// What the owner asked for; 0 unless active.
   size_t requested_size = 0;
   /// Whether somebody owns it.
   bool is_allocated = false;

@@ -44,7 +44,7 @@
 namespace acme {
 namespace {
 
-/// Serves addcdiv, addcdiv_, addcdiv.out by the expression `self + value * tensor1 / tensor2`.
+/// Serves addcdiv, addcdiv_, addcdiv.out by the expression of pointwise::addcdiv.
 class AddcdivKernel final : public StructuredKernel<at::meta::structured_addcdiv> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -62,7 +62,7 @@ class AddcdivKernel final : public StructuredKernel<at::meta::structured_addcdiv
   }
 };
 
-/// Serves addcmul, addcmul_, addcmul.out by the expression `self + value * tensor1 * tensor2`.
+/// Serves addcmul, addcmul_, addcmul.out by the expression of pointwise::addcmul.
 class AddcmulKernel final : public StructuredKernel<at::meta::structured_addcmul> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -112,7 +112,7 @@ class AminKernel final : public StructuredKernel<at::meta::structured_amin> {
 };
 
 /// Serves bitwise_left_shift.Tensor, bitwise_left_shift_.Tensor, bitwise_left_shift.Tensor_out by
-/// the expression `self << other`.
+/// the expression of pointwise::bitwise_left_shift_Tensor.
 class BitwiseLeftShiftTensorKernel final
     : public StructuredKernel<at::meta::structured_bitwise_left_shift_Tensor> {
  public:
@@ -130,7 +130,7 @@ class BitwiseLeftShiftTensorKernel final
   }
 };
 
-/// Serves bitwise_not, bitwise_not_, bitwise_not.out by the expression `~self`.
+/// Serves bitwise_not, bitwise_not_, bitwise_not.out by the expression of pointwise::bitwise_not.
 class BitwiseNotKernel final : public StructuredKernel<at::meta::structured_bitwise_not> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -147,8 +147,8 @@ class BitwiseNotKernel final : public StructuredKernel<at::meta::structured_bitw
   }
 };
 
-/// Serves bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out by the expression `self ^
-/// other`.
+/// Serves bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out by the expression of
+/// pointwise::bitwise_xor_Tensor.
 class BitwiseXorTensorKernel final
     : public StructuredKernel<at::meta::structured_bitwise_xor_Tensor> {
  public:
@@ -166,8 +166,8 @@ class BitwiseXorTensorKernel final
   }
 };
 
-/// Serves clamp_max.Tensor, clamp_max_.Tensor, clamp_max.Tensor_out by the expression `min(self,
-/// max)`.
+/// Serves clamp_max.Tensor, clamp_max_.Tensor, clamp_max.Tensor_out by the expression of
+/// pointwise::clamp_max_Tensor.
 class ClampMaxTensorKernel final : public StructuredKernel<at::meta::structured_clamp_max_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -184,8 +184,8 @@ class ClampMaxTensorKernel final : public StructuredKernel<at::meta::structured_
   }
 };
 
-/// Serves clamp_min.Tensor, clamp_min_.Tensor, clamp_min.Tensor_out by the expression `max(self,
-/// min)`.
+/// Serves clamp_min.Tensor, clamp_min_.Tensor, clamp_min.Tensor_out by the expression of
+/// pointwise::clamp_min_Tensor.
 class ClampMinTensorKernel final : public StructuredKernel<at::meta::structured_clamp_min_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -202,7 +202,7 @@ class ClampMinTensorKernel final : public StructuredKernel<at::meta::structured_
   }
 };
 
-/// Serves div.Tensor, div_.Tensor, div.out by the expression `self / other`.
+/// Serves div.Tensor, div_.Tensor, div.out by the expression of pointwise::div_Tensor.
 class DivTensorKernel final : public StructuredKernel<at::meta::structured_div_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -219,7 +219,7 @@ class DivTensorKernel final : public StructuredKernel<at::meta::structured_div_T
   }
 };
 
-/// Serves erf, erf_, erf.out by the expression `erf(self)`.
+/// Serves erf, erf_, erf.out by the expression of pointwise::erf.
 class ErfKernel final : public StructuredKernel<at::meta::structured_erf> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -236,7 +236,7 @@ class ErfKernel final : public StructuredKernel<at::meta::structured_erf> {
   }
 };
 
-/// Serves erfc, erfc_, erfc.out by the expression `erfc(self)`.
+/// Serves erfc, erfc_, erfc.out by the expression of pointwise::erfc.
 class ErfcKernel final : public StructuredKernel<at::meta::structured_erfc> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -253,7 +253,7 @@ class ErfcKernel final : public StructuredKernel<at::meta::structured_erfc> {
   }
 };
 
-/// Serves fmax, fmax.out by the expression `fmax(self, other)`.
+/// Serves fmax, fmax.out by the expression of pointwise::fmax.
 class FmaxKernel final : public StructuredKernel<at::meta::structured_fmax> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -270,7 +270,7 @@ class FmaxKernel final : public StructuredKernel<at::meta::structured_fmax> {
   }
 };
 
-/// Serves ge.Tensor, ge_.Tensor, ge.Tensor_out by the expression `self >= other`.
+/// Serves ge.Tensor, ge_.Tensor, ge.Tensor_out by the expression of pointwise::ge_Tensor.
 class GeTensorKernel final : public StructuredKernel<at::meta::structured_ge_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -287,12 +287,7 @@ class GeTensorKernel final : public StructuredKernel<at::meta::structured_ge_Ten
   }
 };
 
-/// Serves gelu_backward, gelu_backward.grad_input by the expression `grad_output * ( 0.5 * (1 +
-/// tanh(sqrt(2 / pi) * (self + 0.044715 * self * self * self))) + 0.5 * self * (1 - tanh(sqrt(2 /
-/// pi) * (self + 0.044715 * self * self * self))) * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 *
-/// self * self * self))) * sqrt(2 / pi) * (1 + 3 * 0.044715 * self * self) ) if approximate ==
-/// "tanh" else grad_output * (0.5 * (1 + erf(self * sqrt(0.5))) + self * exp(-0.5 * self * self) /
-/// sqrt(2 * pi))`.
+/// Serves gelu_backward, gelu_backward.grad_input by the expression of pointwise::gelu_backward.
 class GeluBackwardKernel final : public StructuredKernel<at::meta::structured_gelu_backward> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -310,7 +305,7 @@ class GeluBackwardKernel final : public StructuredKernel<at::meta::structured_ge
   }
 };
 
-/// Serves gt.Scalar, gt_.Scalar, gt.Scalar_out by the expression `self > other`.
+/// Serves gt.Scalar, gt_.Scalar, gt.Scalar_out by the expression of pointwise::gt_Scalar.
 class GtScalarKernel final : public StructuredKernel<at::meta::structured_gt_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -327,7 +322,7 @@ class GtScalarKernel final : public StructuredKernel<at::meta::structured_gt_Sca
   }
 };
 
-/// Serves hardshrink, hardshrink.out by the expression `0 if -lambd <= self <= lambd else self`.
+/// Serves hardshrink, hardshrink.out by the expression of pointwise::hardshrink.
 class HardshrinkKernel final : public StructuredKernel<at::meta::structured_hardshrink> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -344,8 +339,7 @@ class HardshrinkKernel final : public StructuredKernel<at::meta::structured_hard
   }
 };
 
-/// Serves hardsigmoid, hardsigmoid_, hardsigmoid.out by the expression `min(max(self + 3, 0), 6) /
-/// 6`.
+/// Serves hardsigmoid, hardsigmoid_, hardsigmoid.out by the expression of pointwise::hardsigmoid.
 class HardsigmoidKernel final : public StructuredKernel<at::meta::structured_hardsigmoid> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -362,7 +356,7 @@ class HardsigmoidKernel final : public StructuredKernel<at::meta::structured_har
   }
 };
 
-/// Serves le.Scalar, le_.Scalar, le.Scalar_out by the expression `self <= other`.
+/// Serves le.Scalar, le_.Scalar, le.Scalar_out by the expression of pointwise::le_Scalar.
 class LeScalarKernel final : public StructuredKernel<at::meta::structured_le_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -379,8 +373,7 @@ class LeScalarKernel final : public StructuredKernel<at::meta::structured_le_Sca
   }
 };
 
-/// Serves lerp.Tensor, lerp_.Tensor, lerp.Tensor_out by the expression `self + weight * (end -
-/// self) if abs(weight) < 0.5 else end - (end - self) * (1 - weight)`.
+/// Serves lerp.Tensor, lerp_.Tensor, lerp.Tensor_out by the expression of pointwise::lerp_Tensor.
 class LerpTensorKernel final : public StructuredKernel<at::meta::structured_lerp_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -397,8 +390,7 @@ class LerpTensorKernel final : public StructuredKernel<at::meta::structured_lerp
   }
 };
 
-/// Serves logaddexp2, logaddexp2.out by the expression `self if isinf(self) and self == other else
-/// max(self, other) + log1p(exp2(-abs(self - other))) / log(2)`.
+/// Serves logaddexp2, logaddexp2.out by the expression of pointwise::logaddexp2.
 class Logaddexp2Kernel final : public StructuredKernel<at::meta::structured_logaddexp2> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -415,7 +407,7 @@ class Logaddexp2Kernel final : public StructuredKernel<at::meta::structured_loga
   }
 };
 
-/// Serves lt.Tensor, lt_.Tensor, lt.Tensor_out by the expression `self < other`.
+/// Serves lt.Tensor, lt_.Tensor, lt.Tensor_out by the expression of pointwise::lt_Tensor.
 class LtTensorKernel final : public StructuredKernel<at::meta::structured_lt_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -494,7 +486,7 @@ class MmKernel final : public StructuredKernel<at::meta::structured_mm> {
   }
 };
 
-/// Serves mul.Tensor, mul_.Tensor, mul.out by the expression `self * other`.
+/// Serves mul.Tensor, mul_.Tensor, mul.out by the expression of pointwise::mul_Tensor.
 class MulTensorKernel final : public StructuredKernel<at::meta::structured_mul_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -511,8 +503,8 @@ class MulTensorKernel final : public StructuredKernel<at::meta::structured_mul_T
   }
 };
 
-/// Serves pow.Tensor_Tensor, pow_.Tensor, pow.Tensor_Tensor_out by the expression `pow(self,
-/// exponent)`.
+/// Serves pow.Tensor_Tensor, pow_.Tensor, pow.Tensor_Tensor_out by the expression of
+/// pointwise::pow_Tensor_Tensor.
 class PowTensorTensorKernel final
     : public StructuredKernel<at::meta::structured_pow_Tensor_Tensor> {
  public:
@@ -530,7 +522,7 @@ class PowTensorTensorKernel final
   }
 };
 
-/// Serves round, round_, round.out by the expression `round(self)`.
+/// Serves round, round_, round.out by the expression of pointwise::round.
 class RoundKernel final : public StructuredKernel<at::meta::structured_round> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -547,7 +539,7 @@ class RoundKernel final : public StructuredKernel<at::meta::structured_round> {
   }
 };
 
-/// Serves sgn, sgn_, sgn.out by the expression `sign(self)`.
+/// Serves sgn, sgn_, sgn.out by the expression of pointwise::sgn.
 class SgnKernel final : public StructuredKernel<at::meta::structured_sgn> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -564,8 +556,8 @@ class SgnKernel final : public StructuredKernel<at::meta::structured_sgn> {
   }
 };
 
-/// Serves softplus_backward, softplus_backward.grad_input by the expression `grad_output if self *
-/// beta > threshold else grad_output * exp(self * beta) / (exp(self * beta) + 1)`.
+/// Serves softplus_backward, softplus_backward.grad_input by the expression of
+/// pointwise::softplus_backward.
 class SoftplusBackwardKernel final
     : public StructuredKernel<at::meta::structured_softplus_backward> {
  public:
@@ -585,7 +577,7 @@ class SoftplusBackwardKernel final
   }
 };
 
-/// Serves sqrt, sqrt_, sqrt.out by the expression `sqrt(self)`.
+/// Serves sqrt, sqrt_, sqrt.out by the expression of pointwise::sqrt.
 class SqrtKernel final : public StructuredKernel<at::meta::structured_sqrt> {
  public:
   using StructuredKernel::StructuredKernel;

@@ -84,7 +84,7 @@ class SoftmaxBackwardDataKernel final
   }
 };
 
-/// Serves acos, acos_, acos.out by the expression `acos(self)`.
+/// Serves acos, acos_, acos.out by the expression of pointwise::acos.
 class AcosKernel final : public StructuredKernel<at::meta::structured_acos> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -101,7 +101,7 @@ class AcosKernel final : public StructuredKernel<at::meta::structured_acos> {
   }
 };
 
-/// Serves add.Tensor, add_.Tensor, add.out by the expression `self + alpha * other`.
+/// Serves add.Tensor, add_.Tensor, add.out by the expression of pointwise::add_Tensor.
 class AddTensorKernel final : public StructuredKernel<at::meta::structured_add_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -149,7 +149,7 @@ class AmaxKernel final : public StructuredKernel<at::meta::structured_amax> {
   }
 };
 
-/// Serves atan2, atan2_, atan2.out by the expression `atan2(self, other)`.
+/// Serves atan2, atan2_, atan2.out by the expression of pointwise::atan2.
 class Atan2Kernel final : public StructuredKernel<at::meta::structured_atan2> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -166,8 +166,8 @@ class Atan2Kernel final : public StructuredKernel<at::meta::structured_atan2> {
   }
 };
 
-/// Serves bitwise_and.Tensor, bitwise_and_.Tensor, bitwise_and.Tensor_out by the expression `self &
-/// other`.
+/// Serves bitwise_and.Tensor, bitwise_and_.Tensor, bitwise_and.Tensor_out by the expression of
+/// pointwise::bitwise_and_Tensor.
 class BitwiseAndTensorKernel final
     : public StructuredKernel<at::meta::structured_bitwise_and_Tensor> {
  public:
@@ -185,8 +185,8 @@ class BitwiseAndTensorKernel final
   }
 };
 
-/// Serves clamp.Tensor, clamp_.Tensor, clamp.Tensor_out by the expression `min(max(self, min) if
-/// present(min) else self, max) if present(max) else max(self, min)`.
+/// Serves clamp.Tensor, clamp_.Tensor, clamp.Tensor_out by the expression of
+/// pointwise::clamp_Tensor.
 class ClampTensorKernel final : public StructuredKernel<at::meta::structured_clamp_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -204,7 +204,7 @@ class ClampTensorKernel final : public StructuredKernel<at::meta::structured_cla
   }
 };
 
-/// Serves cos, cos_, cos.out by the expression `cos(self)`.
+/// Serves cos, cos_, cos.out by the expression of pointwise::cos.
 class CosKernel final : public StructuredKernel<at::meta::structured_cos> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -221,9 +221,8 @@ class CosKernel final : public StructuredKernel<at::meta::structured_cos> {
   }
 };
 
-/// Serves div.Tensor_mode, div_.Tensor_mode, div.out_mode by the expression `floor_div(self, other)
-/// if rounding_mode == "floor" else trunc_div(self, other) if rounding_mode == "trunc" else self /
-/// other`.
+/// Serves div.Tensor_mode, div_.Tensor_mode, div.out_mode by the expression of
+/// pointwise::div_Tensor_mode.
 class DivTensorModeKernel final : public StructuredKernel<at::meta::structured_div_Tensor_mode> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -241,8 +240,7 @@ class DivTensorModeKernel final : public StructuredKernel<at::meta::structured_d
   }
 };
 
-/// Serves elu, elu_, elu.out by the expression `self * scale if self > 0 else expm1(self *
-/// input_scale) * (alpha * scale)`.
+/// Serves elu, elu_, elu.out by the expression of pointwise::elu.
 class EluKernel final : public StructuredKernel<at::meta::structured_elu> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -260,7 +258,7 @@ class EluKernel final : public StructuredKernel<at::meta::structured_elu> {
   }
 };
 
-/// Serves fmin, fmin.out by the expression `fmin(self, other)`.
+/// Serves fmin, fmin.out by the expression of pointwise::fmin.
 class FminKernel final : public StructuredKernel<at::meta::structured_fmin> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -277,7 +275,7 @@ class FminKernel final : public StructuredKernel<at::meta::structured_fmin> {
   }
 };
 
-/// Serves frac, frac_, frac.out by the expression `frac(self)`.
+/// Serves frac, frac_, frac.out by the expression of pointwise::frac.
 class FracKernel final : public StructuredKernel<at::meta::structured_frac> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -294,7 +292,7 @@ class FracKernel final : public StructuredKernel<at::meta::structured_frac> {
   }
 };
 
-/// Serves ge.Scalar, ge_.Scalar, ge.Scalar_out by the expression `self >= other`.
+/// Serves ge.Scalar, ge_.Scalar, ge.Scalar_out by the expression of pointwise::ge_Scalar.
 class GeScalarKernel final : public StructuredKernel<at::meta::structured_ge_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -311,9 +309,7 @@ class GeScalarKernel final : public StructuredKernel<at::meta::structured_ge_Sca
   }
 };
 
-/// Serves gelu, gelu_, gelu.out by the expression `0.5 * self * (1 + tanh(sqrt(2 / pi) * (self +
-/// 0.044715 * self * self * self))) if approximate == "tanh" else 0.5 * self * (1 + erf(self *
-/// sqrt(0.5)))`.
+/// Serves gelu, gelu_, gelu.out by the expression of pointwise::gelu.
 class GeluKernel final : public StructuredKernel<at::meta::structured_gelu> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -330,7 +326,7 @@ class GeluKernel final : public StructuredKernel<at::meta::structured_gelu> {
   }
 };
 
-/// Serves gt.Tensor, gt_.Tensor, gt.Tensor_out by the expression `self > other`.
+/// Serves gt.Tensor, gt_.Tensor, gt.Tensor_out by the expression of pointwise::gt_Tensor.
 class GtTensorKernel final : public StructuredKernel<at::meta::structured_gt_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -347,8 +343,8 @@ class GtTensorKernel final : public StructuredKernel<at::meta::structured_gt_Ten
   }
 };
 
-/// Serves hardshrink_backward, hardshrink_backward.grad_input by the expression `0 if -lambd <=
-/// self <= lambd else grad_out`.
+/// Serves hardshrink_backward, hardshrink_backward.grad_input by the expression of
+/// pointwise::hardshrink_backward.
 class HardshrinkBackwardKernel final
     : public StructuredKernel<at::meta::structured_hardshrink_backward> {
  public:
@@ -366,8 +362,7 @@ class HardshrinkBackwardKernel final
   }
 };
 
-/// Serves heaviside, heaviside_, heaviside.out by the expression `values if self == 0 else self >
-/// 0`.
+/// Serves heaviside, heaviside_, heaviside.out by the expression of pointwise::heaviside.
 class HeavisideKernel final : public StructuredKernel<at::meta::structured_heaviside> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -384,7 +379,7 @@ class HeavisideKernel final : public StructuredKernel<at::meta::structured_heavi
   }
 };
 
-/// Serves isneginf, isneginf.out by the expression `self == -inf`.
+/// Serves isneginf, isneginf.out by the expression of pointwise::isneginf.
 class IsneginfKernel final : public StructuredKernel<at::meta::structured_isneginf> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -401,7 +396,7 @@ class IsneginfKernel final : public StructuredKernel<at::meta::structured_isnegi
   }
 };
 
-/// Serves le.Tensor, le_.Tensor, le.Tensor_out by the expression `self <= other`.
+/// Serves le.Tensor, le_.Tensor, le.Tensor_out by the expression of pointwise::le_Tensor.
 class LeTensorKernel final : public StructuredKernel<at::meta::structured_le_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -418,8 +413,7 @@ class LeTensorKernel final : public StructuredKernel<at::meta::structured_le_Ten
   }
 };
 
-/// Serves lerp.Scalar, lerp_.Scalar, lerp.Scalar_out by the expression `self + weight * (end -
-/// self) if abs(weight) < 0.5 else end - (end - self) * (1 - weight)`.
+/// Serves lerp.Scalar, lerp_.Scalar, lerp.Scalar_out by the expression of pointwise::lerp_Scalar.
 class LerpScalarKernel final : public StructuredKernel<at::meta::structured_lerp_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -436,7 +430,7 @@ class LerpScalarKernel final : public StructuredKernel<at::meta::structured_lerp
   }
 };
 
-/// Serves log, log_, log.out by the expression `log(self)`.
+/// Serves log, log_, log.out by the expression of pointwise::log.
 class LogKernel final : public StructuredKernel<at::meta::structured_log> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -453,8 +447,7 @@ class LogKernel final : public StructuredKernel<at::meta::structured_log> {
   }
 };
 
-/// Serves logaddexp, logaddexp.out by the expression `self if isinf(self) and self == other else
-/// max(self, other) + log1p(exp(-abs(self - other)))`.
+/// Serves logaddexp, logaddexp.out by the expression of pointwise::logaddexp.
 class LogaddexpKernel final : public StructuredKernel<at::meta::structured_logaddexp> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -471,7 +464,7 @@ class LogaddexpKernel final : public StructuredKernel<at::meta::structured_logad
   }
 };
 
-/// Serves lt.Scalar, lt_.Scalar, lt.Scalar_out by the expression `self < other`.
+/// Serves lt.Scalar, lt_.Scalar, lt.Scalar_out by the expression of pointwise::lt_Scalar.
 class LtScalarKernel final : public StructuredKernel<at::meta::structured_lt_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -488,7 +481,7 @@ class LtScalarKernel final : public StructuredKernel<at::meta::structured_lt_Sca
   }
 };
 
-/// Serves minimum, minimum.out by the expression `min(self, other)`.
+/// Serves minimum, minimum.out by the expression of pointwise::minimum.
 class MinimumKernel final : public StructuredKernel<at::meta::structured_minimum> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -505,7 +498,7 @@ class MinimumKernel final : public StructuredKernel<at::meta::structured_minimum
   }
 };
 
-/// Serves neg, neg_, neg.out by the expression `-self`.
+/// Serves neg, neg_, neg.out by the expression of pointwise::neg.
 class NegKernel final : public StructuredKernel<at::meta::structured_neg> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -522,8 +515,8 @@ class NegKernel final : public StructuredKernel<at::meta::structured_neg> {
   }
 };
 
-/// Serves pow.Tensor_Scalar, pow_.Scalar, pow.Tensor_Scalar_out by the expression `self * self if
-/// exponent == 2 else sqrt(self) if exponent == 0.5 else pow(self, exponent)`.
+/// Serves pow.Tensor_Scalar, pow_.Scalar, pow.Tensor_Scalar_out by the expression of
+/// pointwise::pow_Tensor_Scalar.
 class PowTensorScalarKernel final
     : public StructuredKernel<at::meta::structured_pow_Tensor_Scalar> {
  public:
@@ -541,7 +534,7 @@ class PowTensorScalarKernel final
   }
 };
 
-/// Serves reciprocal, reciprocal_, reciprocal.out by the expression `1 / self`.
+/// Serves reciprocal, reciprocal_, reciprocal.out by the expression of pointwise::reciprocal.
 class ReciprocalKernel final : public StructuredKernel<at::meta::structured_reciprocal> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -558,8 +551,8 @@ class ReciprocalKernel final : public StructuredKernel<at::meta::structured_reci
   }
 };
 
-/// Serves remainder.Tensor, remainder_.Tensor, remainder.Tensor_out by the expression
-/// `remainder(self, other)`.
+/// Serves remainder.Tensor, remainder_.Tensor, remainder.Tensor_out by the expression of
+/// pointwise::remainder_Tensor.
 class RemainderTensorKernel final : public StructuredKernel<at::meta::structured_remainder_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -576,7 +569,7 @@ class RemainderTensorKernel final : public StructuredKernel<at::meta::structured
   }
 };
 
-/// Serves silu, silu_, silu.out by the expression `self / (1 + exp(-self))`.
+/// Serves silu, silu_, silu.out by the expression of pointwise::silu.
 class SiluKernel final : public StructuredKernel<at::meta::structured_silu> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -593,8 +586,7 @@ class SiluKernel final : public StructuredKernel<at::meta::structured_silu> {
   }
 };
 
-/// Serves silu_backward, silu_backward.grad_input by the expression `grad_output * sigmoid(self) *
-/// (1 + self * (1 - sigmoid(self)))`.
+/// Serves silu_backward, silu_backward.grad_input by the expression of pointwise::silu_backward.
 class SiluBackwardKernel final : public StructuredKernel<at::meta::structured_silu_backward> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -611,7 +603,7 @@ class SiluBackwardKernel final : public StructuredKernel<at::meta::structured_si
   }
 };
 
-/// Serves sub.Tensor, sub_.Tensor, sub.out by the expression `self - alpha * other`.
+/// Serves sub.Tensor, sub_.Tensor, sub.out by the expression of pointwise::sub_Tensor.
 class SubTensorKernel final : public StructuredKernel<at::meta::structured_sub_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -628,7 +620,7 @@ class SubTensorKernel final : public StructuredKernel<at::meta::structured_sub_T
   }
 };
 
-/// Serves trunc, trunc_, trunc.out by the expression `trunc(self)`.
+/// Serves trunc, trunc_, trunc.out by the expression of pointwise::trunc.
 class TruncKernel final : public StructuredKernel<at::meta::structured_trunc> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -645,8 +637,8 @@ class TruncKernel final : public StructuredKernel<at::meta::structured_trunc> {
   }
 };
 
-/// Serves xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor by the expression `nan if isnan(other) else
-/// 0 if self == 0 else self * log(other)`.
+/// Serves xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor by the expression of
+/// pointwise::xlogy_Tensor.
 class XlogyTensorKernel final : public StructuredKernel<at::meta::structured_xlogy_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;

@@ -37,7 +37,7 @@
 namespace acme {
 namespace {
 
-/// Serves asin, asin_, asin.out by the expression `asin(self)`.
+/// Serves asin, asin_, asin.out by the expression of pointwise::asin.
 class AsinKernel final : public StructuredKernel<at::meta::structured_asin> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -54,7 +54,7 @@ class AsinKernel final : public StructuredKernel<at::meta::structured_asin> {
   }
 };
 
-/// Serves asinh, asinh_, asinh.out by the expression `asinh(self)`.
+/// Serves asinh, asinh_, asinh.out by the expression of pointwise::asinh.
 class AsinhKernel final : public StructuredKernel<at::meta::structured_asinh> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -71,8 +71,8 @@ class AsinhKernel final : public StructuredKernel<at::meta::structured_asinh> {
   }
 };
 
-/// Serves bitwise_or.Tensor, bitwise_or_.Tensor, bitwise_or.Tensor_out by the expression `self |
-/// other`.
+/// Serves bitwise_or.Tensor, bitwise_or_.Tensor, bitwise_or.Tensor_out by the expression of
+/// pointwise::bitwise_or_Tensor.
 class BitwiseOrTensorKernel final
     : public StructuredKernel<at::meta::structured_bitwise_or_Tensor> {
  public:
@@ -90,8 +90,7 @@ class BitwiseOrTensorKernel final
   }
 };
 
-/// Serves clamp, clamp_, clamp.out by the expression `min(max(self, min) if present(min) else self,
-/// max) if present(max) else max(self, min)`.
+/// Serves clamp, clamp_, clamp.out by the expression of pointwise::clamp.
 class ClampKernel final : public StructuredKernel<at::meta::structured_clamp> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -109,7 +108,7 @@ class ClampKernel final : public StructuredKernel<at::meta::structured_clamp> {
   }
 };
 
-/// Serves clamp_max, clamp_max_, clamp_max.out by the expression `min(self, max)`.
+/// Serves clamp_max, clamp_max_, clamp_max.out by the expression of pointwise::clamp_max.
 class ClampMaxKernel final : public StructuredKernel<at::meta::structured_clamp_max> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -126,7 +125,7 @@ class ClampMaxKernel final : public StructuredKernel<at::meta::structured_clamp_
   }
 };
 
-/// Serves eq.Scalar, eq_.Scalar, eq.Scalar_out by the expression `self == other`.
+/// Serves eq.Scalar, eq_.Scalar, eq.Scalar_out by the expression of pointwise::eq_Scalar.
 class EqScalarKernel final : public StructuredKernel<at::meta::structured_eq_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -143,7 +142,7 @@ class EqScalarKernel final : public StructuredKernel<at::meta::structured_eq_Sca
   }
 };
 
-/// Serves floor, floor_, floor.out by the expression `floor(self)`.
+/// Serves floor, floor_, floor.out by the expression of pointwise::floor.
 class FloorKernel final : public StructuredKernel<at::meta::structured_floor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -160,7 +159,7 @@ class FloorKernel final : public StructuredKernel<at::meta::structured_floor> {
   }
 };
 
-/// Serves hypot, hypot_, hypot.out by the expression `hypot(self, other)`.
+/// Serves hypot, hypot_, hypot.out by the expression of pointwise::hypot.
 class HypotKernel final : public StructuredKernel<at::meta::structured_hypot> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -177,8 +176,7 @@ class HypotKernel final : public StructuredKernel<at::meta::structured_hypot> {
   }
 };
 
-/// Serves leaky_relu, leaky_relu_, leaky_relu.out by the expression `self if self > 0 else self *
-/// negative_slope`.
+/// Serves leaky_relu, leaky_relu_, leaky_relu.out by the expression of pointwise::leaky_relu.
 class LeakyReluKernel final : public StructuredKernel<at::meta::structured_leaky_relu> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -195,7 +193,7 @@ class LeakyReluKernel final : public StructuredKernel<at::meta::structured_leaky
   }
 };
 
-/// Serves log2, log2_, log2.out by the expression `log2(self)`.
+/// Serves log2, log2_, log2.out by the expression of pointwise::log2.
 class Log2Kernel final : public StructuredKernel<at::meta::structured_log2> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -212,7 +210,7 @@ class Log2Kernel final : public StructuredKernel<at::meta::structured_log2> {
   }
 };
 
-/// Serves maximum, maximum.out by the expression `max(self, other)`.
+/// Serves maximum, maximum.out by the expression of pointwise::maximum.
 class MaximumKernel final : public StructuredKernel<at::meta::structured_maximum> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -229,7 +227,7 @@ class MaximumKernel final : public StructuredKernel<at::meta::structured_maximum
   }
 };
 
-/// Serves mish, mish_, mish.out by the expression `self * tanh(log1p(exp(self)))`.
+/// Serves mish, mish_, mish.out by the expression of pointwise::mish.
 class MishKernel final : public StructuredKernel<at::meta::structured_mish> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -246,7 +244,7 @@ class MishKernel final : public StructuredKernel<at::meta::structured_mish> {
   }
 };
 
-/// Serves ne.Scalar, ne_.Scalar, ne.Scalar_out by the expression `self != other`.
+/// Serves ne.Scalar, ne_.Scalar, ne.Scalar_out by the expression of pointwise::ne_Scalar.
 class NeScalarKernel final : public StructuredKernel<at::meta::structured_ne_Scalar> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -263,7 +261,7 @@ class NeScalarKernel final : public StructuredKernel<at::meta::structured_ne_Sca
   }
 };
 
-/// Serves rsqrt, rsqrt_, rsqrt.out by the expression `rsqrt(self)`.
+/// Serves rsqrt, rsqrt_, rsqrt.out by the expression of pointwise::rsqrt.
 class RsqrtKernel final : public StructuredKernel<at::meta::structured_rsqrt> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -280,8 +278,8 @@ class RsqrtKernel final : public StructuredKernel<at::meta::structured_rsqrt> {
   }
 };
 
-/// Serves sigmoid_backward, sigmoid_backward.grad_input by the expression `grad_output * (1 -
-/// output) * output`.
+/// Serves sigmoid_backward, sigmoid_backward.grad_input by the expression of
+/// pointwise::sigmoid_backward.
 class SigmoidBackwardKernel final : public StructuredKernel<at::meta::structured_sigmoid_backward> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -298,7 +296,7 @@ class SigmoidBackwardKernel final : public StructuredKernel<at::meta::structured
   }
 };
 
-/// Serves sign, sign_, sign.out by the expression `sign(self)`.
+/// Serves sign, sign_, sign.out by the expression of pointwise::sign.
 class SignKernel final : public StructuredKernel<at::meta::structured_sign> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -315,7 +313,7 @@ class SignKernel final : public StructuredKernel<at::meta::structured_sign> {
   }
 };
 
-/// Serves signbit, signbit.out by the expression `signbit(self)`.
+/// Serves signbit, signbit.out by the expression of pointwise::signbit.
 class SignbitKernel final : public StructuredKernel<at::meta::structured_signbit> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -332,7 +330,7 @@ class SignbitKernel final : public StructuredKernel<at::meta::structured_signbit
   }
 };
 
-/// Serves sin, sin_, sin.out by the expression `sin(self)`.
+/// Serves sin, sin_, sin.out by the expression of pointwise::sin.
 class SinKernel final : public StructuredKernel<at::meta::structured_sin> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -349,8 +347,7 @@ class SinKernel final : public StructuredKernel<at::meta::structured_sin> {
   }
 };
 
-/// Serves sinc, sinc_, sinc.out by the expression `1 if self == 0 else sin(pi * self) / (pi *
-/// self)`.
+/// Serves sinc, sinc_, sinc.out by the expression of pointwise::sinc.
 class SincKernel final : public StructuredKernel<at::meta::structured_sinc> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -367,7 +364,7 @@ class SincKernel final : public StructuredKernel<at::meta::structured_sinc> {
   }
 };
 
-/// Serves sinh, sinh_, sinh.out by the expression `sinh(self)`.
+/// Serves sinh, sinh_, sinh.out by the expression of pointwise::sinh.
 class SinhKernel final : public StructuredKernel<at::meta::structured_sinh> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -384,8 +381,7 @@ class SinhKernel final : public StructuredKernel<at::meta::structured_sinh> {
   }
 };
 
-/// Serves softshrink, softshrink.out by the expression `self - lambd if self > lambd else self +
-/// lambd if self < -lambd else self * 0`.
+/// Serves softshrink, softshrink.out by the expression of pointwise::softshrink.
 class SoftshrinkKernel final : public StructuredKernel<at::meta::structured_softshrink> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -402,8 +398,8 @@ class SoftshrinkKernel final : public StructuredKernel<at::meta::structured_soft
   }
 };
 
-/// Serves softshrink_backward, softshrink_backward.grad_input by the expression `0 if -lambd <=
-/// self <= lambd else grad_output`.
+/// Serves softshrink_backward, softshrink_backward.grad_input by the expression of
+/// pointwise::softshrink_backward.
 class SoftshrinkBackwardKernel final
     : public StructuredKernel<at::meta::structured_softshrink_backward> {
  public:
@@ -422,8 +418,7 @@ class SoftshrinkBackwardKernel final
   }
 };
 
-/// Serves tanh_backward, tanh_backward.grad_input by the expression `grad_output * (1 - output *
-/// output)`.
+/// Serves tanh_backward, tanh_backward.grad_input by the expression of pointwise::tanh_backward.
 class TanhBackwardKernel final : public StructuredKernel<at::meta::structured_tanh_backward> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -440,8 +435,7 @@ class TanhBackwardKernel final : public StructuredKernel<at::meta::structured_ta
   }
 };
 
-/// Serves threshold, threshold_, threshold.out by the expression `value if self <= threshold else
-/// self`.
+/// Serves threshold, threshold_, threshold.out by the expression of pointwise::threshold.
 class ThresholdKernel final : public StructuredKernel<at::meta::structured_threshold> {
  public:
   using StructuredKernel::StructuredKernel;

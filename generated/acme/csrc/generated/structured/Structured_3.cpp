@@ -143,7 +143,7 @@ class SoftmaxKernel final : public StructuredKernel<at::meta::structured__softma
   }
 };
 
-/// Serves acosh, acosh_, acosh.out by the expression `acosh(self)`.
+/// Serves acosh, acosh_, acosh.out by the expression of pointwise::acosh.
 class AcoshKernel final : public StructuredKernel<at::meta::structured_acosh> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -194,7 +194,7 @@ class AddmmKernel final : public StructuredKernel<at::meta::structured_addmm> {
   }
 };
 
-/// Serves atan, atan_, atan.out by the expression `atan(self)`.
+/// Serves atan, atan_, atan.out by the expression of pointwise::atan.
 class AtanKernel final : public StructuredKernel<at::meta::structured_atan> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -211,7 +211,7 @@ class AtanKernel final : public StructuredKernel<at::meta::structured_atan> {
   }
 };
 
-/// Serves atanh, atanh_, atanh.out by the expression `atanh(self)`.
+/// Serves atanh, atanh_, atanh.out by the expression of pointwise::atanh.
 class AtanhKernel final : public StructuredKernel<at::meta::structured_atanh> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -229,7 +229,7 @@ class AtanhKernel final : public StructuredKernel<at::meta::structured_atanh> {
 };
 
 /// Serves bitwise_right_shift.Tensor, bitwise_right_shift_.Tensor, bitwise_right_shift.Tensor_out
-/// by the expression `self >> other`.
+/// by the expression of pointwise::bitwise_right_shift_Tensor.
 class BitwiseRightShiftTensorKernel final
     : public StructuredKernel<at::meta::structured_bitwise_right_shift_Tensor> {
  public:
@@ -280,7 +280,7 @@ class BmmKernel final : public StructuredKernel<at::meta::structured_bmm> {
   }
 };
 
-/// Serves ceil, ceil_, ceil.out by the expression `ceil(self)`.
+/// Serves ceil, ceil_, ceil.out by the expression of pointwise::ceil.
 class CeilKernel final : public StructuredKernel<at::meta::structured_ceil> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -297,7 +297,7 @@ class CeilKernel final : public StructuredKernel<at::meta::structured_ceil> {
   }
 };
 
-/// Serves clamp_min, clamp_min_, clamp_min.out by the expression `max(self, min)`.
+/// Serves clamp_min, clamp_min_, clamp_min.out by the expression of pointwise::clamp_min.
 class ClampMinKernel final : public StructuredKernel<at::meta::structured_clamp_min> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -314,8 +314,8 @@ class ClampMinKernel final : public StructuredKernel<at::meta::structured_clamp_
   }
 };
 
-/// Serves copysign.Tensor, copysign_.Tensor, copysign.out by the expression `copysign(self,
-/// other)`.
+/// Serves copysign.Tensor, copysign_.Tensor, copysign.out by the expression of
+/// pointwise::copysign_Tensor.
 class CopysignTensorKernel final : public StructuredKernel<at::meta::structured_copysign_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -332,7 +332,7 @@ class CopysignTensorKernel final : public StructuredKernel<at::meta::structured_
   }
 };
 
-/// Serves cosh, cosh_, cosh.out by the expression `cosh(self)`.
+/// Serves cosh, cosh_, cosh.out by the expression of pointwise::cosh.
 class CoshKernel final : public StructuredKernel<at::meta::structured_cosh> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -349,9 +349,7 @@ class CoshKernel final : public StructuredKernel<at::meta::structured_cosh> {
   }
 };
 
-/// Serves elu_backward, elu_backward.grad_input by the expression `grad_output * scale if
-/// self_or_result > 0 else grad_output * input_scale * (self_or_result + alpha * scale) if
-/// is_result else grad_output * input_scale * (alpha * scale) * exp(self_or_result * input_scale)`.
+/// Serves elu_backward, elu_backward.grad_input by the expression of pointwise::elu_backward.
 class EluBackwardKernel final : public StructuredKernel<at::meta::structured_elu_backward> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -370,7 +368,7 @@ class EluBackwardKernel final : public StructuredKernel<at::meta::structured_elu
   }
 };
 
-/// Serves eq.Tensor, eq_.Tensor, eq.Tensor_out by the expression `self == other`.
+/// Serves eq.Tensor, eq_.Tensor, eq.Tensor_out by the expression of pointwise::eq_Tensor.
 class EqTensorKernel final : public StructuredKernel<at::meta::structured_eq_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -387,7 +385,7 @@ class EqTensorKernel final : public StructuredKernel<at::meta::structured_eq_Ten
   }
 };
 
-/// Serves exp, exp_, exp.out by the expression `exp(self)`.
+/// Serves exp, exp_, exp.out by the expression of pointwise::exp.
 class ExpKernel final : public StructuredKernel<at::meta::structured_exp> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -404,7 +402,7 @@ class ExpKernel final : public StructuredKernel<at::meta::structured_exp> {
   }
 };
 
-/// Serves exp2, exp2_, exp2.out by the expression `exp2(self)`.
+/// Serves exp2, exp2_, exp2.out by the expression of pointwise::exp2.
 class Exp2Kernel final : public StructuredKernel<at::meta::structured_exp2> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -421,7 +419,7 @@ class Exp2Kernel final : public StructuredKernel<at::meta::structured_exp2> {
   }
 };
 
-/// Serves expm1, expm1_, expm1.out by the expression `expm1(self)`.
+/// Serves expm1, expm1_, expm1.out by the expression of pointwise::expm1.
 class Expm1Kernel final : public StructuredKernel<at::meta::structured_expm1> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -438,7 +436,7 @@ class Expm1Kernel final : public StructuredKernel<at::meta::structured_expm1> {
   }
 };
 
-/// Serves fmod.Tensor, fmod_.Tensor, fmod.Tensor_out by the expression `fmod(self, other)`.
+/// Serves fmod.Tensor, fmod_.Tensor, fmod.Tensor_out by the expression of pointwise::fmod_Tensor.
 class FmodTensorKernel final : public StructuredKernel<at::meta::structured_fmod_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -455,8 +453,8 @@ class FmodTensorKernel final : public StructuredKernel<at::meta::structured_fmod
   }
 };
 
-/// Serves hardsigmoid_backward, hardsigmoid_backward.grad_input by the expression `grad_output / 6
-/// if -3 < self < 3 else 0`.
+/// Serves hardsigmoid_backward, hardsigmoid_backward.grad_input by the expression of
+/// pointwise::hardsigmoid_backward.
 class HardsigmoidBackwardKernel final
     : public StructuredKernel<at::meta::structured_hardsigmoid_backward> {
  public:
@@ -474,7 +472,7 @@ class HardsigmoidBackwardKernel final
   }
 };
 
-/// Serves isposinf, isposinf.out by the expression `self == inf`.
+/// Serves isposinf, isposinf.out by the expression of pointwise::isposinf.
 class IsposinfKernel final : public StructuredKernel<at::meta::structured_isposinf> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -491,8 +489,8 @@ class IsposinfKernel final : public StructuredKernel<at::meta::structured_isposi
   }
 };
 
-/// Serves leaky_relu_backward, leaky_relu_backward.grad_input by the expression `grad_output if
-/// self > 0 else grad_output * negative_slope`.
+/// Serves leaky_relu_backward, leaky_relu_backward.grad_input by the expression of
+/// pointwise::leaky_relu_backward.
 class LeakyReluBackwardKernel final
     : public StructuredKernel<at::meta::structured_leaky_relu_backward> {
  public:
@@ -512,7 +510,7 @@ class LeakyReluBackwardKernel final
   }
 };
 
-/// Serves log10, log10_, log10.out by the expression `log10(self)`.
+/// Serves log10, log10_, log10.out by the expression of pointwise::log10.
 class Log10Kernel final : public StructuredKernel<at::meta::structured_log10> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -529,7 +527,7 @@ class Log10Kernel final : public StructuredKernel<at::meta::structured_log10> {
   }
 };
 
-/// Serves log1p, log1p_, log1p.out by the expression `log1p(self)`.
+/// Serves log1p, log1p_, log1p.out by the expression of pointwise::log1p.
 class Log1pKernel final : public StructuredKernel<at::meta::structured_log1p> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -546,7 +544,7 @@ class Log1pKernel final : public StructuredKernel<at::meta::structured_log1p> {
   }
 };
 
-/// Serves ne.Tensor, ne_.Tensor, ne.Tensor_out by the expression `self != other`.
+/// Serves ne.Tensor, ne_.Tensor, ne.Tensor_out by the expression of pointwise::ne_Tensor.
 class NeTensorKernel final : public StructuredKernel<at::meta::structured_ne_Tensor> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -563,7 +561,7 @@ class NeTensorKernel final : public StructuredKernel<at::meta::structured_ne_Ten
   }
 };
 
-/// Serves sigmoid, sigmoid_, sigmoid.out by the expression `sigmoid(self)`.
+/// Serves sigmoid, sigmoid_, sigmoid.out by the expression of pointwise::sigmoid.
 class SigmoidKernel final : public StructuredKernel<at::meta::structured_sigmoid> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -580,8 +578,7 @@ class SigmoidKernel final : public StructuredKernel<at::meta::structured_sigmoid
   }
 };
 
-/// Serves softplus, softplus.out by the expression `self if self * beta > threshold else
-/// log1p(exp(self * beta)) / beta`.
+/// Serves softplus, softplus.out by the expression of pointwise::softplus.
 class SoftplusKernel final : public StructuredKernel<at::meta::structured_softplus> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -598,7 +595,7 @@ class SoftplusKernel final : public StructuredKernel<at::meta::structured_softpl
   }
 };
 
-/// Serves tan, tan_, tan.out by the expression `tan(self)`.
+/// Serves tan, tan_, tan.out by the expression of pointwise::tan.
 class TanKernel final : public StructuredKernel<at::meta::structured_tan> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -615,7 +612,7 @@ class TanKernel final : public StructuredKernel<at::meta::structured_tan> {
   }
 };
 
-/// Serves tanh, tanh_, tanh.out by the expression `tanh(self)`.
+/// Serves tanh, tanh_, tanh.out by the expression of pointwise::tanh.
 class TanhKernel final : public StructuredKernel<at::meta::structured_tanh> {
  public:
   using StructuredKernel::StructuredKernel;
@@ -632,8 +629,8 @@ class TanhKernel final : public StructuredKernel<at::meta::structured_tanh> {
   }
 };
 
-/// Serves threshold_backward, threshold_backward.grad_input by the expression `0 if self <=
-/// threshold else grad_output`.
+/// Serves threshold_backward, threshold_backward.grad_input by the expression of
+/// pointwise::threshold_backward.
 class ThresholdBackwardKernel final
     : public StructuredKernel<at::meta::structured_threshold_backward> {
  public:

@@ -24,7 +24,7 @@
  *   SIM_SEED                   of these
  *   SIM_POISON                 1: memory is filled when it is allocated and when it is freed, with
  *                              patterns that are a NaN in each floating type; at most the first
- *                              256 MiB of each allocation
+ *                              256 MiB of each allocation. simPoisonAsync does so, too
  *   SIM_QUARANTINE             bytes of each device that are kept poisoned after they were freed
  *                              before they are allocated again (default 67108864); a write to them
  *                              is reported when they are, or when memory would run out
@@ -38,12 +38,15 @@
  *
  * The race checker follows what orders work: the order of a stream, events that were recorded and
  * waited for, and the host, which saw work complete (by synchronising or by a successful query)
- * before it enqueued more, on whatever thread. Two accesses to a byte of device memory or of pinned
- * memory, at least one of them a write, must be ordered by these. Otherwise a report with the names
- * and streams of both is printed to the error stream, and counted; so is memory that is freed
- * before the host saw the end of the work that uses it. When it is allocated again, its history
- * goes on. With `error`, the later work runs and then fails with simErrorUnorderedAccess. The
- * verdict depends on the calls, and not on how long the work takes.
+ * before it enqueued more, on whatever thread: all threads of the host count as one. Two accesses
+ * to a byte of device memory or of pinned memory, at least one of them a write, must be ordered by
+ * these. Otherwise a report with the names and streams of both is printed to the error stream, and
+ * counted; so is memory that is freed before the host saw the end of the work that uses it. When it
+ * is allocated again, its history goes on. With `error`, the later work runs and then fails with
+ * simErrorUnorderedAccess. The verdict depends on the calls, and not on how long the work takes.
+ *
+ * Captured work is failed, delayed and checked when it is launched, each branch of its graph in the
+ * order that it was captured in; its accesses are known if the settings needed them at the capture.
  *
  * Known are the accesses of the runtime, of the maths library, and what simDeclareAccess declares.
  * An access that consists of more than 4096 separate pieces counts as all that lies between them.

@@ -49,6 +49,14 @@ typedef enum simError {
   simErrorInvalidConfiguration,  /* a SIM_ variable of the environment can't be understood */
   simErrorDeviceUnavailable,     /* the device could not be initialised; others can be used */
   simErrorUnorderedAccess,       /* work touched memory without being ordered with other work */
+  simErrorCaptureUnsupported,    /* the call is not possible while a stream captures */
+  simErrorCaptureInvalidated,    /* an earlier error has ended the use of this capture */
+  simErrorCaptureMerge,          /* would join two captures */
+  simErrorCaptureUnmatched,      /* the stream is not the one that the capture was begun on */
+  simErrorCaptureUnjoined,       /* another stream's captured work is not joined to the first's */
+  simErrorCaptureIsolation,      /* captured work would wait for work outside of the capture */
+  simErrorCaptureWrongThread,    /* another thread has begun the capture */
+  simErrorCapturedEvent,         /* the event marks work that is captured and does not run */
   simErrorUnknown                /* the operating system refused a thread or a mapping */
 } simError_t;
 
@@ -65,6 +73,24 @@ typedef struct simStream* simStream_t;
 
 /* A point in a stream's work. */
 typedef struct simEvent* simEvent_t;
+
+/* Work that was captured, and the form of it that can be launched. */
+typedef struct simGraph* simGraph_t;
+typedef struct simGraphExec* simGraphExec_t;
+
+/* Which threads may not allocate or free memory during a capture: all, the one that has begun it,
+ * or none. */
+typedef enum simStreamCaptureMode {
+  simStreamCaptureModeGlobal = 0,
+  simStreamCaptureModeThreadLocal = 1,
+  simStreamCaptureModeRelaxed = 2
+} simStreamCaptureMode;
+
+typedef enum simStreamCaptureStatus {
+  simStreamCaptureStatusNone = 0,
+  simStreamCaptureStatusActive = 1,
+  simStreamCaptureStatusInvalidated = 2
+} simStreamCaptureStatus;
 
 enum { simStreamDefault = 0, simStreamNonBlocking = 1 };
 enum { simEventDefault = 0, simEventDisableTiming = 2 };
@@ -148,11 +174,21 @@ enum { simAccessRead = 0, simAccessWrite = 1, simAccessByHost = 2 };
  * touches; called once a range. `sizes` and `strides` (in bytes) have `dimensions` numbers;
  * `address` is that of the first element. A null address gives the name only. `mode` is
  * simAccessRead or simAccessWrite. With simAccessByHost added, it is the caller itself that touches
- * the memory, now, and nothing is kept for a launch. Costs nothing unless the settings of
- * sim_debug.h need it. */
+ * the memory, now, and nothing is kept for a launch. Does nothing unless
+ * simInstrumentation() has simInstrumentAccess. */
 SIM_API simError_t simDeclareAccess(const char* name, const void* address, size_t element_size,
                                     int dimensions, const int64_t* sizes, const int64_t* strides,
                                     int mode);
+
+/* Optional: fills memory with the pattern of freed memory, for an allocator that keeps it to give
+ * it out again. It counts as a write. Does nothing unless simInstrumentation() has
+ * simInstrumentPoison. */
+SIM_API simError_t simPoisonAsync(void* address, size_t size, simStream_t stream);
+
+enum { simInstrumentAccess = 1, simInstrumentPoison = 2 };
+
+/* What the settings of sim_debug.h need of the caller now: the sum of the above, or 0. */
+SIM_API int simInstrumentation(void);
 
 /* An event of the current device. */
 SIM_API simError_t simEventCreateWithFlags(simEvent_t* event, unsigned int flags);
@@ -171,6 +207,50 @@ SIM_API simError_t simEventSynchronize(simEvent_t event);
 /* Milliseconds from `start` to `end`, both recorded and with timing; simErrorNotReady while either
  * is pending. */
 SIM_API simError_t simEventElapsedTime(float* milliseconds, simEvent_t start, simEvent_t end);
+
+/* Capture: from the begin to the end, what is enqueued on `stream` does not run but becomes part of
+ * a graph. So does what is enqueued on a stream of any device that waits for an event which a
+ * capturing stream has recorded; the first stream must wait for an event of it before the end.
+ * Default streams do not capture.
+ *
+ * Captured work is kept with all that the library knows of it; what a host function is given must
+ * live, and be fit to be used again, until the graph and what was made of it are destroyed and
+ * their launches have ended. Addresses are those of the capture.
+ *
+ * A capturing stream can be neither waited for nor queried, nor can an event that it has recorded,
+ * nor its device be synchronised. Copies from and to host memory that is not pinned can't be
+ * captured. A call that is refused for such a reason invalidates the capture: what follows gives
+ * simErrorCaptureInvalidated, and so does the end, after which the streams are as before. */
+SIM_API simError_t simStreamBeginCapture(simStream_t stream, simStreamCaptureMode mode);
+
+/* Must be called on the stream, and unless the mode is relaxed by the thread, that has begun the
+ * capture. */
+SIM_API simError_t simStreamEndCapture(simStream_t stream, simGraph_t* graph);
+
+/* Whether `stream` captures, and if so the number of the capture. Either may be null. */
+SIM_API simError_t simStreamGetCaptureInfo(simStream_t stream, simStreamCaptureStatus* status,
+                                           unsigned long long* id);
+
+/* Memory is not allocated or freed by a thread while a capture forbids it: one that the thread has
+ * begun and that is not relaxed, or a global one of any thread. A thread that is in the mode
+ * thread-local heeds its own only, and one that is relaxed none. Sets the calling thread's mode, at
+ * first global, and gives back the one before. */
+SIM_API simError_t simThreadExchangeStreamCaptureMode(simStreamCaptureMode* mode);
+
+/* The executable form of `graph`, which can be destroyed after that. `flags` is 0. */
+SIM_API simError_t simGraphInstantiate(simGraphExec_t* executable, simGraph_t graph,
+                                       unsigned long long flags);
+
+/* Enqueues all work of the graph on `stream`, of any device, in the order of the capture. A launch
+ * begins after earlier launches of the same `executable` have ended. Can't be captured. */
+SIM_API simError_t simGraphLaunch(simGraphExec_t executable, simStream_t stream);
+
+/* End the handle's life; launches that were enqueued before still run. */
+SIM_API simError_t simGraphExecDestroy(simGraphExec_t executable);
+SIM_API simError_t simGraphDestroy(simGraph_t graph);
+
+/* Writes the graph to a file in the language of Graphviz. `flags` is 0. */
+SIM_API simError_t simGraphDebugDotPrint(simGraph_t graph, const char* path, unsigned int flags);
 
 #ifdef __cplusplus
 }

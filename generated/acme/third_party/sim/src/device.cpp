@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "capture.h"
 #include "error.h"
 #include "runtime.h"
 
@@ -42,6 +43,7 @@ simError_t simDeviceGetName(char* name, int length, int device) {
 
 simError_t simDeviceSynchronize() {
   return sim::call([] {
+    sim::captures().check_device_wait(sim::current_device().index());
     for (const auto& stream : sim::current_device().streams()) {
       stream->synchronize();
     }

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -24,9 +26,6 @@ namespace {
 // Below this size the pages of a freed range are kept: giving them back costs a system call.
 constexpr std::size_t give_back_threshold = std::size_t{1} << 20;
 
-// Of an allocation, no more is poisoned: each page that is written costs memory of the host.
-constexpr std::size_t poison_limit = std::size_t{256} << 20;
-
 std::size_t page_size() {
   static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return size;
@@ -38,6 +37,33 @@ std::byte* map(int file, std::size_t size, int protection) {
   // A shared mapping would let a forked child write into its parent's device.
   require(madvise(base, size, MADV_DONTFORK) == 0, simErrorUnknown);
   return static_cast<std::byte*>(base);
+}
+
+// How often memory of any device was released: what was live at some count still is at the same.
+std::atomic<std::uint64_t> releases = 0;
+
+// A live range that the thread has looked up: the device address of its first byte, the host's, and
+// its size.
+struct Translation {
+  std::uint64_t release = 0;
+  std::uintptr_t begin = 0;
+  std::byte* host = nullptr;
+  std::size_t size = 0;
+
+  // Whether [address, address + size) lies in it; with a size of 0, its end counts.
+  bool has(std::uintptr_t address, std::size_t length) const {
+    const std::size_t inside = address - begin;
+    return inside <= size && length <= size - inside;
+  }
+};
+
+// The thread's last translations, one for each of some parts of the addresses: work on memory that
+// was there before needs neither the lock nor a search.
+Translation& last_translation(std::uintptr_t address) {
+  constexpr std::size_t parts = 16;
+  constexpr int part_bits = 21;
+  thread_local std::array<Translation, parts> translations;
+  return translations[(address >> part_bits) % parts];
 }
 
 }  // namespace
@@ -83,6 +109,7 @@ void DeviceMemory::release(void* address) {
     const std::lock_guard lock(mutex_);
     const auto retired = ranges_.retire(offset);
     require(retired.has_value());
+    releases.fetch_add(1, std::memory_order_release);
     range = *retired;
   }
   race_checker().free(address, range.size);
@@ -139,10 +166,18 @@ void DeviceMemory::check_poison(const Poisoned& range) const {
 bool DeviceMemory::contains(const void* address) const { return offset_of(address) <= size_; }
 
 std::byte* DeviceMemory::host_address(const void* address, std::size_t size) const {
-  const std::size_t offset = offset_of(address);
-  const std::lock_guard lock(mutex_);
-  require(ranges_.is_live(offset, size));
-  return host_base_ + offset;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  Translation& last = last_translation(begin);
+  const std::uint64_t release = releases.load(std::memory_order_acquire);
+  if (last.release != release || !last.has(begin, size)) {
+    const std::size_t offset = offset_of(address);
+    const std::lock_guard lock(mutex_);
+    const auto live = ranges_.find_live(offset);
+    require(live.has_value());
+    last = {release, begin - (offset - live->first), host_base_ + live->first, live->second};
+    require(last.has(begin, size));
+  }
+  return last.host + (begin - last.begin);
 }
 
 std::size_t DeviceMemory::available() const {

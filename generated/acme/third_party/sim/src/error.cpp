@@ -51,6 +51,22 @@ const char* describe(simError_t status) {
       return "the device could not be initialised";
     case simErrorUnorderedAccess:
       return "memory was accessed without an order between streams";
+    case simErrorCaptureUnsupported:
+      return "the operation is not possible while a stream captures a graph";
+    case simErrorCaptureInvalidated:
+      return "the capture was invalidated by an earlier error";
+    case simErrorCaptureMerge:
+      return "the operation would join two captures";
+    case simErrorCaptureUnmatched:
+      return "the capture was not begun on this stream";
+    case simErrorCaptureUnjoined:
+      return "a stream with captured work was not joined to the one that the capture began on";
+    case simErrorCaptureIsolation:
+      return "captured work would depend on work outside of the capture";
+    case simErrorCaptureWrongThread:
+      return "the capture was begun by another thread";
+    case simErrorCapturedEvent:
+      return "the event was recorded in a capture";
     case simErrorUnknown:
       return "the operating system refused a resource";
   }

@@ -4,6 +4,7 @@
 
 #include "event.h"
 
+#include "capture.h"
 #include "error.h"
 #include "runtime.h"
 
@@ -34,18 +35,43 @@ Record::Clock::time_point Record::time() const {
 
 // A record is enqueued before anyone can wait for it, so a wait always points to work that was
 // enqueued earlier, and streams that wait for each other can't form a cycle.
+std::shared_ptr<Record> record_on(Stream& stream) {
+  auto record =
+      std::make_shared<Record>(stream.shared_from_this(), race_checker().clock_of(stream));
+  stream.enqueue([record] { record->complete(); });
+  return record;
+}
+
+void wait_on(Stream& stream, const std::shared_ptr<Record>& record) {
+  race_checker().order(stream, record->order);
+  if (!record->is_complete()) {
+    stream.enqueue([record] { record->wait(); });
+  }
+}
+
 void Event::record(Stream& stream) {
   require(stream.device() == device_, simErrorInvalidResourceHandle);
-  const auto record =
-      std::make_shared<Record>(stream.shared_from_this(), race_checker().clock_of(stream));
   const std::lock_guard lock(mutex_);
-  stream.enqueue([record] { record->complete(); });
-  latest_ = record;
+  if (stream.is_capturing()) {
+    mark_ = captures().record(stream);
+  } else {
+    latest_ = record_on(stream);
+    mark_ = {};
+  }
 }
 
 std::shared_ptr<Record> Event::latest() const {
+  const Mark captured = mark();
+  if (captured.capture != 0) {
+    captures().refuse_event(captured);
+  }
   const std::lock_guard lock(mutex_);
   return latest_;
+}
+
+Mark Event::mark() const {
+  const std::lock_guard lock(mutex_);
+  return mark_;
 }
 
 }  // namespace sim
@@ -117,13 +143,14 @@ simError_t simStreamWaitEvent(simStream_t handle, simEvent_t event, unsigned int
   return sim::call([&] {
     require(flags == 0);
     const auto stream = sim::find_stream(handle);
-    const auto record = sim::runtime().events.find(event)->latest();
-    if (!record) {
-      return;
-    }
-    sim::race_checker().order(*stream, record->order);
-    if (!record->is_complete()) {
-      stream->enqueue([record] { record->wait(); });
+    const auto found = sim::runtime().events.find(event);
+    if (const sim::Mark mark = found->mark(); mark.capture != 0) {
+      sim::captures().wait(stream, mark);
+    } else if (const auto record = found->latest()) {
+      if (stream->is_capturing()) {
+        sim::captures().refuse(*stream, simErrorCaptureIsolation);
+      }
+      sim::wait_on(*stream, record);
     }
   });
 }

@@ -41,6 +41,16 @@ class Record {
   Clock::time_point time_;
 };
 
+// Enqueues a record, and a wait for one that was enqueued before.
+std::shared_ptr<Record> record_on(Stream& stream);
+void wait_on(Stream& stream, const std::shared_ptr<Record>& record);
+
+// Where an event was recorded in a capture; the number of none is 0.
+struct Mark {
+  unsigned long long capture = 0;
+  std::size_t step = 0;
+};
+
 // A handle on the latest record. What waits for an earlier one keeps that one alive.
 class Event {
  public:
@@ -51,14 +61,18 @@ class Event {
   // Throws simErrorInvalidResourceHandle for a stream of another device.
   void record(Stream& stream);
 
-  // The latest record; null if there is none.
+  // The latest record; null if there is none. Throws simErrorCapturedEvent if it was captured.
   std::shared_ptr<Record> latest() const;
+
+  // Where the latest record was captured, if it was.
+  Mark mark() const;
 
  private:
   const int device_;
   const bool timing_;
   mutable std::mutex mutex_;
-  std::shared_ptr<Record> latest_;  // guarded by mutex_
+  std::shared_ptr<Record> latest_;  // guarded by mutex_, as is what follows
+  Mark mark_;
 };
 
 }  // namespace sim

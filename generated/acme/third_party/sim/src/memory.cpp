@@ -2,12 +2,15 @@
 // Template: third_party/sim/src/memory.cpp.jinja
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "capture.h"
 #include "error.h"
+#include "poison.h"
 #include "runtime.h"
 #include "settings.h"
 #include "submit.h"
@@ -71,7 +74,10 @@ void copy_from_host(Stream& stream, Place destination, Place source, std::size_t
   constexpr const char* name = "copy to device";
   if (is_pinned(source.address, size)) {
     enqueue_copy(stream, name, destination, source, size);
-  } else if (size <= staging_limit) {
+    return;
+  }
+  refuse_in_capture(stream);
+  if (size <= staging_limit) {
     AccessList accesses;
     accesses.write(destination.address, size);
     submit(stream, name, std::move(accesses),
@@ -88,10 +94,11 @@ void copy_to_host(Stream& stream, const char* name, Place destination, Place sou
                   std::size_t size) {
   if (is_pinned(destination.address, size)) {
     enqueue_copy(stream, name, destination, source, size);
-  } else {
-    require(!on_worker_thread(), simErrorNotPermitted);
-    stream.wait(enqueue_copy(stream, name, destination, source, size));
+    return;
   }
+  refuse_in_capture(stream);
+  require(!on_worker_thread(), simErrorNotPermitted);
+  stream.wait(enqueue_copy(stream, name, destination, source, size));
 }
 
 }  // namespace
@@ -99,6 +106,7 @@ void copy_to_host(Stream& stream, const char* name, Place destination, Place sou
 
 simError_t simMalloc(void** address, std::size_t size) {
   return sim::call([&] {
+    sim::captures().check_memory_call();
     require(address != nullptr);
     *address = nullptr;
     if (size > 0) {
@@ -111,6 +119,7 @@ simError_t simMalloc(void** address, std::size_t size) {
 
 simError_t simFree(void* address) {
   return sim::call([&] {
+    sim::captures().check_memory_call();
     if (address != nullptr) {
       sim::Device* device = sim::runtime().owner(address);
       require(device != nullptr);
@@ -130,6 +139,7 @@ simError_t simMemGetInfo(std::size_t* available, std::size_t* total) {
 
 simError_t simHostAlloc(void** address, std::size_t size, unsigned int flags) {
   return sim::call([&] {
+    sim::captures().check_memory_call();
     require(address != nullptr);
     require(flags == simHostAllocDefault || flags == simHostAllocPortable);
     *address = nullptr;
@@ -141,6 +151,7 @@ simError_t simHostAlloc(void** address, std::size_t size, unsigned int flags) {
 
 simError_t simFreeHost(void* address) {
   return sim::call([&] {
+    sim::captures().check_memory_call();
     if (address != nullptr) {
       sim::runtime().host_memory.release(address);
     }
@@ -203,6 +214,21 @@ simError_t simMemsetAsync(void* address, int value, std::size_t size, simStream_
       sim::submit(*stream, "memset", std::move(accesses),
                   [=] { std::memset(target.bytes, value, size); });
     }
+  });
+}
+
+simError_t simPoisonAsync(void* address, std::size_t size, simStream_t handle) {
+  return sim::call([&] {
+    if (!sim::settings().poison() || size == 0) {
+      return;
+    }
+    const auto stream = sim::find_stream(handle);
+    const sim::Place target = sim::device_range(address, size);
+    sim::AccessList accesses;
+    accesses.write(address, size);
+    const std::size_t poisoned = std::min(size, sim::poison_limit);
+    sim::submit(*stream, "poison of freed memory", std::move(accesses),
+                [=] { sim::fill_pattern(target.bytes, poisoned, sim::Pattern::freed); });
   });
 }
 

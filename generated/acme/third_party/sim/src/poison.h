@@ -11,6 +11,9 @@ namespace sim {
 
 // What memory is filled with: a repeated pattern of 16 bits, which is a NaN as float16, bfloat16,
 // float32 and float64.
+// Of one piece of memory, no more is filled: each page that is written costs memory of the host.
+constexpr std::size_t poison_limit = std::size_t{256} << 20;
+
 enum class Pattern : std::uint16_t { allocated = 0x7FFA, freed = 0x7FFD, redzone = 0x7FFE };
 
 // Both at any address: the pattern begins anew with each range.

@@ -67,15 +67,15 @@ void RangeAllocator::reclaim(std::size_t offset, std::size_t reserved) {
   insert_free(offset, end - offset);
 }
 
-bool RangeAllocator::is_live(std::size_t offset, std::size_t size) const {
+std::optional<std::pair<std::size_t, std::size_t>> RangeAllocator::find_live(
+    std::size_t offset) const {
   auto range = live_.upper_bound(offset);
   if (range == live_.begin()) {
-    return false;
+    return std::nullopt;
   }
   --range;
-  const std::size_t inside = offset - range->first;
-  const std::size_t live = range->second.size;
-  return inside <= live && size <= live - inside;
+  const auto& [begin, live] = *range;
+  return offset - begin <= live.size ? std::optional(std::pair(begin, live.size)) : std::nullopt;
 }
 
 void RangeAllocator::insert_free(std::size_t offset, std::size_t size) {

@@ -37,8 +37,8 @@ class RangeAllocator {
   std::optional<Range> retire(std::size_t offset);
   void reclaim(std::size_t offset, std::size_t reserved);
 
-  // Whether [offset, offset + size) lies in one live range; with a size of 0, its end counts.
-  bool is_live(std::size_t offset, std::size_t size) const;
+  // The offset and the size of the live range that `offset` lies in, or at the end of.
+  std::optional<std::pair<std::size_t, std::size_t>> find_live(std::size_t offset) const;
 
   std::size_t available() const { return available_; }
 

@@ -51,8 +51,8 @@ bool in_forked_child() noexcept { return forked.load(std::memory_order_relaxed);
 Device::Device(int index, std::size_t memory_size)
     : memory(memory_size),
       index_(index),
-      default_stream_(std::make_shared<Stream>(index, true)),
-      streams_(1, default_stream_) {}
+      streams_(1, std::make_shared<Stream>(index, Stream::Kind::default_)),
+      default_stream_(std::shared_ptr<void>(), streams_.front().get()) {}
 
 void Device::add(std::shared_ptr<Stream> stream) {
   const std::lock_guard lock(mutex_);

@@ -19,6 +19,8 @@
 namespace sim {
 
 class Event;
+class GraphExecutable;
+struct Graph;
 
 class Device {
  public:
@@ -36,9 +38,10 @@ class Device {
 
  private:
   const int index_;
-  const std::shared_ptr<Stream> default_stream_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<Stream>> streams_;  // guarded by mutex_
+  // It lives as long as the process, so that this one owns nothing and costs nothing to copy.
+  const std::shared_ptr<Stream> default_stream_;
 };
 
 // The state of the process, made with the first use of a device and never destroyed.
@@ -54,6 +57,8 @@ class Runtime {
 
   HandleTable<Stream, simStream_t> streams;
   HandleTable<Event, simEvent_t> events;
+  HandleTable<Graph, simGraph_t> graphs;
+  HandleTable<GraphExecutable, simGraphExec_t> graph_executables;
   HostMemory host_memory;
 
  private:

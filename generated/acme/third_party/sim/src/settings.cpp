@@ -180,6 +180,15 @@ simError_t simSetFault(const char* name, const char* value) {
   });
 }
 
+int simInstrumentation() {
+  int needed = 0;
+  sim::call([&] {
+    needed = (sim::settings().instrumented() ? simInstrumentAccess : 0) +
+             (sim::settings().poison() ? simInstrumentPoison : 0);
+  });
+  return needed;
+}
+
 simError_t simResetFaults() {
   return sim::call([] {
     sim::settings().reset();

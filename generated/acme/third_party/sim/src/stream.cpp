@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "capture.h"
 #include "error.h"
 #include "race_checker.h"
 #include "report.h"
@@ -43,11 +44,10 @@ class BlockedSignals {
 
 // To wake a thread costs more than to enqueue an operation. So a worker without work naps for a
 // while at first: what is enqueued meanwhile waits for the end of the nap, or for somebody who
-// waits for it and wakes the worker. It goes to sleep at once if one of its last operations was
-// waited for: the next one is likely to be, too.
+// waits for it and wakes the worker. It goes to sleep at once if its last operation was waited for:
+// the next one is likely to be, too.
 constexpr std::chrono::microseconds nap_time{50};
 constexpr int naps = 40;
-constexpr Stream::Ticket operations_before_naps = 4;
 
 Failure execute(Operation& operation, int device) noexcept {
   try {
@@ -80,11 +80,12 @@ class HostWait {
 
 bool on_worker_thread() noexcept { return is_worker_thread; }
 
-Stream::Stream(int device, bool is_default)
-    : device_(device), is_default_(is_default), number_(next_number()) {}
+Stream::Stream(int device, Kind kind) : device_(device), kind_(kind), number_(next_number()) {}
 
 std::string Stream::label() const {
-  const std::string name = is_default_ ? "the default stream" : "stream " + format_address(this);
+  const std::string name = kind_ == Kind::default_ ? "the default stream"
+                           : kind_ == Kind::branch ? "a branch of a graph"
+                                                   : "stream " + format_address(this);
   return name + " of device " + std::to_string(device_);
 }
 
@@ -179,7 +180,7 @@ Operation* Stream::next() {
   if (!is_there()) {
     std::unique_lock lock(sleep_);
     worker_ = Worker::napping;
-    const bool naps_first = completed_ >= waited_for_ + operations_before_naps;
+    const bool naps_first = completed_ > waited_for_;
     for (int nap = 0; naps_first && nap < naps && !is_there() && !closed_; ++nap) {
       work_.wait_for(lock, nap_time);
     }
@@ -227,12 +228,16 @@ simError_t simStreamCreateWithPriority(simStream_t* handle, unsigned int flags, 
 }
 
 simError_t simStreamDestroy(simStream_t handle) {
-  return sim::call([&] { sim::runtime().streams.remove(handle)->close(); });
+  return sim::call([&] {
+    sim::refuse_in_capture(*sim::runtime().streams.find(handle));
+    sim::runtime().streams.remove(handle)->close();
+  });
 }
 
 simError_t simStreamQuery(simStream_t handle) {
   return sim::call([&] {
     const auto stream = sim::find_stream(handle);
+    sim::refuse_in_capture(*stream);
     const sim::VectorClock clock = sim::race_checker().clock_of(*stream);
     const bool idle = stream->is_idle();
     if (idle) {
@@ -246,6 +251,7 @@ simError_t simStreamQuery(simStream_t handle) {
 simError_t simStreamSynchronize(simStream_t handle) {
   return sim::call([&] {
     const auto stream = sim::find_stream(handle);
+    sim::refuse_in_capture(*stream);
     stream->synchronize();
     return stream->take_error();
   });

@@ -26,11 +26,18 @@ class Stream final : public std::enable_shared_from_this<Stream> {
  public:
   using Ticket = std::uint64_t;
 
-  explicit Stream(int device, bool is_default = false);
+  enum class Kind { made, default_, branch };
+
+  explicit Stream(int device, Kind kind = Kind::made);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   int device() const { return device_; }
+  bool is_default() const { return kind_ == Kind::default_; }
+
+  // Whether what is enqueued becomes part of a graph; set by the captures only.
+  bool is_capturing() const { return capturing_.load(std::memory_order_acquire); }
+  void set_capturing(bool capturing) { capturing_ = capturing; }
 
   // A number that no other stream of this process has; above 0.
   std::size_t number() const { return number_; }
@@ -76,9 +83,10 @@ class Stream final : public std::enable_shared_from_this<Stream> {
   static constexpr Ticket nobody_waits = std::numeric_limits<Ticket>::max();
 
   const int device_;
-  const bool is_default_;
+  const Kind kind_;
   const std::size_t number_;
   std::atomic<std::uint64_t> position_ = 0;
+  std::atomic<bool> capturing_ = false;
 
   // Operations in order, a part of them each. The caller writes to the last part under the lock and
   // then counts, and the worker reads what is counted from the first one: neither waits for the

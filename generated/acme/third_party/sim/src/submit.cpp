@@ -4,13 +4,13 @@
 
 #include "submit.h"
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "capture.h"
 #include "poison.h"
 #include "race_checker.h"
 #include "runtime.h"
@@ -18,13 +18,6 @@
 
 namespace sim {
 namespace {
-
-// What is done to one work.
-struct Checks {
-  std::chrono::microseconds delay;
-  bool fails;
-  bool is_ordered;
-};
 
 // What failing work leaves behind. Memory that was freed meanwhile is no longer its own.
 void spoil_outputs(const AccessList& accesses) {
@@ -47,28 +40,45 @@ void spoil_outputs(const AccessList& accesses) {
 
 }  // namespace
 
-Stream::Ticket submit_checked(Stream& stream, const char* name, AccessList accesses,
-                              std::function<void()> work) {
+Checks check_work(Stream& stream, const char* name, const AccessList& accesses) {
   const int device = stream.device();
   const bool ordered = race_checker().enqueue(stream, name, accesses.all());
-  const Checks checks = {
+  return {
       std::chrono::microseconds(settings().delay(device, stream.number(), stream.next_position())),
       settings().next_launch_fails(device, name), ordered || settings().race() != RaceMode::error};
+}
+
+void delay(const Checks& checks) {
+  if (checks.delay.count() > 0) {
+    std::this_thread::sleep_for(checks.delay);
+  }
+}
+
+void fail_if_asked(const Checks& checks, const char* name, const AccessList& accesses) {
+  if (checks.fails) {
+    spoil_outputs(accesses);
+    throw Error(simErrorLaunchFailure, name);
+  }
+  if (!checks.is_ordered) {
+    throw Error(simErrorUnorderedAccess, name);
+  }
+}
+
+Stream::Ticket submit_checked(Stream& stream, const char* name, AccessList accesses,
+                              std::function<void()> work) {
+  const Checks checks = check_work(stream, name, accesses);
   return stream.enqueue(
       [checks, name, accesses = std::move(accesses), work = std::move(work)]() mutable {
-        if (checks.delay.count() > 0) {
-          std::this_thread::sleep_for(checks.delay);
-        }
+        delay(checks);
         work();
         work = nullptr;
-        if (checks.fails) {
-          spoil_outputs(accesses);
-          throw Error(simErrorLaunchFailure, name);
-        }
-        if (!checks.is_ordered) {
-          throw Error(simErrorUnorderedAccess, name);
-        }
+        fail_if_asked(checks, name, accesses);
       });
+}
+
+void capture(const Stream& stream, const char* name, AccessList accesses,
+             std::function<void()> work) {
+  captures().add(stream, name, std::move(accesses), std::move(work));
 }
 
 const char* intern(const char* name) {

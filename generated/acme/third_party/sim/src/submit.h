@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -13,12 +14,30 @@
 
 namespace sim {
 
-// Enqueues work, with all that sim_debug.h says may be done to it. `name` must live for ever.
+// What sim_debug.h says is done to one work.
+struct Checks {
+  std::chrono::microseconds delay;
+  bool fails;
+  bool is_ordered;
+};
+
+// Decides it for work that is enqueued on `stream` now.
+Checks check_work(Stream& stream, const char* name, const AccessList& accesses);
+
+// Before the work runs, and after it has run.
+void delay(const Checks& checks);
+void fail_if_asked(const Checks& checks, const char* name, const AccessList& accesses);
+
+// Enqueues work, with all that may be done to it. `name` must live for ever.
 Stream::Ticket submit_checked(Stream& stream, const char* name, AccessList accesses,
                               std::function<void()> work);
 
-// The same; without such settings it costs nothing. An exception of `work` is reported under its
-// name.
+// Makes it part of the graph that `stream` captures.
+void capture(const Stream& stream, const char* name, AccessList accesses,
+             std::function<void()> work);
+
+// Enqueues work; without such settings and captures that costs nothing. An exception of `work` is
+// reported under its name. Captured work must be fit to be run again; its ticket is 0.
 template <typename Work>
 Stream::Ticket submit(Stream& stream, const char* name, AccessList accesses, Work work) {
   auto named = [name, work = std::move(work)]() mutable {
@@ -28,6 +47,10 @@ Stream::Ticket submit(Stream& stream, const char* name, AccessList accesses, Wor
       throw Error(status_of_exception(simErrorLaunchFailure), name);
     }
   };
+  if (stream.is_capturing()) {
+    capture(stream, name, std::move(accesses), std::move(named));
+    return 0;
+  }
   if (accesses.is_needed()) {
     return submit_checked(stream, name, std::move(accesses), std::move(named));
   }
