@@ -83,6 +83,10 @@ class Journal:
         """Say that all is done: from now on the run is not undone any more."""
         files.replace(self.folder / str(State.CHANGING.value), self.folder / str(State.DONE.value))
 
+    def is_empty(self) -> bool:
+        """Whether nothing is in it: the run had not begun, or was done."""
+        return not any(self.folder.iterdir())
+
     def remove(self) -> None:
         """Remove the journal, its list last: until then it says what is to be done, which may be done again."""
         if self.folder.is_dir():

@@ -100,11 +100,12 @@ def recover(project: Path) -> Recovery | None:
     if journal is None:
         return None
     try:
+        is_empty = journal.is_empty()
         saved = undo(journal) if journal.state is State.CHANGING else {}
         journal.remove()
     except OSError as error:
         raise not_undone(project, error) from error
-    return Recovery(Outcome.FINISHED if journal.state is State.DONE else Outcome.UNDONE, saved)
+    return None if is_empty else Recovery(Outcome.FINISHED if journal.state is State.DONE else Outcome.UNDONE, saved)
 
 
 def _give_up(project: Path, error: BaseException) -> None:

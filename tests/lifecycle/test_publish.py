@@ -320,7 +320,7 @@ def test_nobody_publishes_over_the_journal_of_an_interrupted_run(project: Path) 
     (project / JOURNAL_FOLDER).mkdir(parents=True)
     with pytest.raises(ValueError, match="recovered first"):
         MIXED.publish(project)
-    assert recovered(project) is not None
+    assert recovered(project) is None, "nothing had begun"
     assert not (project / ".acmegen").exists()
     MIXED.publish(project)
 

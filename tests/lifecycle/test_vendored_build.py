@@ -91,9 +91,9 @@ def test_b7_b13_two_backends_in_one_process(run: Run, built: Path) -> None:
 
         find = "next(path for path in map(pathlib.Path, open('/proc/self/maps').read().split()) if path.name == '{}')"
         program = (
-            f"import torch, pathlib, importlib.util, torch_{first}\n"
-            f"origin = pathlib.Path(importlib.util.find_spec('torch_{second}._C').origin)\n"
-            f"torch.ops.load_library(str(origin.parent / 'lib' / '{libraries[second]}'))\n"
+            f"import torch, pathlib, sysconfig, torch_{first}\n"
+            f"package = pathlib.Path(sysconfig.get_paths()['purelib']) / 'torch_{second}'\n"
+            f"torch.ops.load_library(str(package / 'lib' / '{libraries[second]}'))\n"
             f"print({find.format(libraries[first])})\n"
         )
         result = run("-c", f"{program}\n{use}", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
