@@ -9,7 +9,6 @@ op's params by keyword. The kernel that it returns is called with the tensors in
 
 from __future__ import annotations
 from typing import Any
-
 import torch
 from tileops.backend import BuildKernel, TensorSpec
 
