@@ -11,7 +11,8 @@ from typing import Any
 
 from acmegen.diagnostics import Edit, text_at
 from acmegen.manifest.removal import removal
-from acmegen.manifest.source import NodePath, Source, resolve_scalar
+from acmegen.manifest.source import NodePath, Source
+from acmegen.manifest.values import resolve_scalar
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.+/-]+")
 _QUOTES = ("'", '"')

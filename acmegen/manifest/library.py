@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from acmegen.diagnostics import codes, did_you_mean, sure_fix
 from acmegen.manifest.model import EMPTY_LIST, CppName, Model, Name, TextOrNumber, refuse
-from acmegen.manifest.source import describe
+from acmegen.manifest.values import describe
 
 Expression = Annotated[str | int | float | bool, TextOrNumber(int, float, bool)]
 """An expression over the operator's arguments; a number needs no quotes."""

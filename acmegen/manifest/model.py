@@ -25,7 +25,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from acmegen.cpp_keywords import CPP_KEYWORDS
 from acmegen.diagnostics import codes, did_you_mean, nearest, quote, sure_fix
 from acmegen.manifest.dtypes import ALIASES, DTYPES, SETS, expand_dtypes
-from acmegen.manifest.source import NodePath, describe
+from acmegen.manifest.source import NodePath
+from acmegen.manifest.values import describe
 
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 _SIZE = re.compile(r"([0-9]+) ?([A-Za-z]+)")

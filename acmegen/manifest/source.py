@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes, quote
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes
 from acmegen.diagnostics.edits import line_starts
-from acmegen.manifest.removal import removal
 from acmegen.manifest.scalar_places import scalar_places
+from acmegen.manifest.values import MAX_VALUES, PLAIN, STANDARD, TOO_DEEP, Builder, node_span
 
 if TYPE_CHECKING or not yaml.__with_libyaml__:
     from yaml import SafeLoader as _Parser
@@ -30,18 +30,6 @@ else:
 NodePath: TypeAlias = tuple[str | int, ...]
 
 MAX_BYTES = 4 * 1024 * 1024
-MAX_DEPTH = 64
-MAX_VALUES = 100_000
-MAX_DIGITS = 400
-MAX_MISTAKES = 100
-
-_STANDARD = "tag:yaml.org,2002:"
-_PLAIN = ""  # what `_Loader` gives to a scalar that has neither quotes nor a tag
-
-_NULL = re.compile(r"null|Null|NULL|~|")
-_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -59,8 +47,8 @@ class _Loader(_Parser):
         if self.nodes > MAX_VALUES:
             raise _TooManyValues
         if kind is yaml.ScalarNode:
-            return _PLAIN if implicit[0] else _STANDARD + "str"
-        return _STANDARD + ("map" if kind is yaml.MappingNode else "seq")
+            return PLAIN if implicit[0] else STANDARD + "str"
+        return STANDARD + ("map" if kind is yaml.MappingNode else "seq")
 
 
 @dataclass(frozen=True)
@@ -91,7 +79,7 @@ class Source:
         """
         node, key_node = self._find(path)
         empty = isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
-        return _span(self.path, key_node if key_node is not None and (key or empty) else node)
+        return node_span(self.path, key_node if key_node is not None and (key or empty) else node)
 
     def slice(self, path: NodePath, start: int, end: int, key: bool = False) -> Span:
         """The place of characters `start` to `end` of the text at `path`, or of its key, in any style of YAML.
@@ -106,7 +94,7 @@ class Source:
             raise KeyError(path)
         places = scalar_places(self.text, node.start_mark.index, node.end_mark.index, node.style, node.value)
         if not places:
-            return _span(self.path, node)
+            return node_span(self.path, node)
         first = places[min(start, len(places) - 1)]
         last = places[min(max(end, start + 1), len(places)) - 1]
         line, column = _line_and_column(self.text, first)
@@ -167,32 +155,18 @@ def parse_source(path: Path, data: bytes) -> Source:
         raise _error(codes.FILE_UNREADABLE, message, Span.of_file(path))
     text = _decode(path, data)
     root = _compose(path, text)
-    builder = _Builder(path, text)
+    builder = Builder(path, text)
     content = builder.build(root, 1)
     if builder.diagnostics:
         raise DiagnosticError(builder.diagnostics)
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
-        raise _error(codes.NOT_ONE_MAPPING, f"a manifest is a mapping, and this is {kind}", _span(path, root))
+        raise _error(codes.NOT_ONE_MAPPING, f"a manifest is a mapping, and this is {kind}", node_span(path, root))
     return Source(path, text, content, hashlib.sha256(data).hexdigest(), root)
 
 
 def _error(code: str, message: str, span: Span | None = None) -> DiagnosticError:
     return DiagnosticError([Diagnostic(code, message, span)])
-
-
-def _span(path: Path, node: yaml.Node) -> Span:
-    start, end = node.start_mark, _end_mark(node)
-    width = 1 if start.index == end.index else 0  # nothing at all, as an item of a list, is one character wide
-    return Span(path, start.line + 1, start.column + 1, end.line + 1, end.column + 1 + width)
-
-
-def _end_mark(node: yaml.Node) -> yaml.Mark:
-    # The parser ends a block collection where the next token starts, which may be lines below.
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return _end_mark(last[1] if isinstance(last, tuple) else last)
-    return node.end_mark
 
 
 def _mark_span(path: Path, text: str, mark: yaml.Mark) -> Span:
@@ -236,9 +210,6 @@ def _decode(path: Path, data: bytes) -> str:
     return text
 
 
-_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
-
-
 def _compose(path: Path, text: str) -> yaml.Node:
     loader = _Loader(text)
     try:
@@ -248,7 +219,7 @@ def _compose(path: Path, text: str) -> yaml.Node:
     except _TooManyValues:
         raise _error(codes.YAML_LIMIT, f"more than {MAX_VALUES:,} values", Span.of_file(path)) from None
     except RecursionError:
-        raise _error(codes.YAML_LIMIT, _TOO_DEEP, Span.of_file(path)) from None
+        raise _error(codes.YAML_LIMIT, TOO_DEEP, Span.of_file(path)) from None
     finally:
         loader.dispose()
     if root is None:
@@ -274,7 +245,7 @@ def _syntax_error(path: Path, text: str, error: yaml.MarkedYAMLError) -> Diagnos
     if error.problem == "but found another document":
         return Diagnostic(codes.NOT_ONE_MAPPING, "a manifest is one document, and a second one starts here", span)
     if error.problem == "exceeded maximum nesting depth":
-        return Diagnostic(codes.YAML_LIMIT, _TOO_DEEP, span)
+        return Diagnostic(codes.YAML_LIMIT, TOO_DEEP, span)
     if mark and text[mark.index : mark.index + 1] == "\t":
         return Diagnostic(codes.YAML_SYNTAX, "a tab cannot indent YAML", span, help="use spaces")
     if error.context_mark and error.context == _QUOTED and "end of stream" in (error.problem or ""):
@@ -287,160 +258,3 @@ def _syntax_error(path: Path, text: str, error: yaml.MarkedYAMLError) -> Diagnos
     problem = re.sub(r"'([^']+)'", r"`\1`", error.problem or "the reader gave up here")
     problem = problem.replace("did not find expected", "expected")
     return Diagnostic(codes.YAML_SYNTAX, f"not valid YAML: {problem}", span, secondary=secondary)
-
-
-class _Builder:
-    """Turns nodes into data and collects what is wrong with them. Aliased nodes are shared, not built again."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.diagnostics: list[Diagnostic] = []
-        self._path = path
-        self._text = text
-        self._built: dict[int, tuple[Any, int]] = {}  # node -> its data and its number of values, aliases expanded
-        self._open: set[int] = set()
-
-    def build(self, node: yaml.Node, depth: int) -> Any:
-        return self._build(node, depth)[0]
-
-    def _build(self, node: yaml.Node, depth: int) -> tuple[Any, int]:
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node), 1
-        if id(node) in self._built:
-            return self._built[id(node)]
-        if id(node) in self._open:
-            self._report(codes.YAML_LIMIT, "an alias contains itself", node)
-            return None, 1
-        if depth > MAX_DEPTH:
-            self._report(codes.YAML_LIMIT, _TOO_DEEP, node)
-            return None, 1
-        self._open.add(id(node))
-        build = self._mapping if isinstance(node, yaml.MappingNode) else self._sequence
-        result = build(node, depth)
-        self._open.remove(id(node))
-        if result[1] > MAX_VALUES:
-            self._report(codes.YAML_LIMIT, f"more than {MAX_VALUES:,} values, with aliases expanded", node)
-            result = None, 1
-        self._built[id(node)] = result
-        return result
-
-    def _sequence(self, node: yaml.Node, depth: int) -> tuple[Any, int]:
-        self._check_tag(node, "seq")
-        items = [self._build(item, depth + 1) for item in node.value]
-        return tuple(data for data, _ in items), 1 + sum(size for _, size in items)
-
-    def _mapping(self, node: yaml.Node, depth: int) -> tuple[Any, int]:
-        self._check_tag(node, "map")
-        result: dict[str, Any] = {}
-        places: dict[str, yaml.Node] = {}
-        total = 1
-        for key_node, value_node in node.value:
-            value, size = self._build(value_node, depth + 1)
-            total += size + 1
-            key = self._key(key_node)
-            if key is None:
-                continue
-            if key in places:
-                first = Note(_span(self._path, places[key]), "first here")
-                edits: tuple[Edit, ...] = ()
-                if value is None or isinstance(value, str | int | float):
-                    same = type(value) is type(result[key]) and value == result[key]
-                    edits = self._without(key_node, value_node) if same else ()
-                self._report(
-                    codes.DUPLICATE_KEY,
-                    f"{quote(key)} occurs twice",
-                    key_node,
-                    first,
-                    help="remove one of them",
-                    edits=edits,
-                )
-                continue
-            places[key] = key_node
-            result[key] = value
-        return result, total
-
-    def _key(self, node: yaml.Node) -> str | None:
-        if not isinstance(node, yaml.ScalarNode):
-            self._report(codes.KEY_NOT_TEXT, "a key is text, not a list or a mapping", node)
-            return None
-        key = self._scalar(node)
-        if not isinstance(key, str):
-            message = f"the key {quote(node.value)} is {describe(key)}, not text"
-            self._report(codes.KEY_NOT_TEXT, message, node, help="put it in quotes")
-            return None
-        if key == "<<" and node.tag == _PLAIN:
-            self._report(codes.KEY_NOT_TEXT, "merge keys are not part of YAML 1.2", node, help="write the fields out")
-            return None
-        return key
-
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
-        if node.tag == _STANDARD + "str":
-            return node.value
-        try:
-            value = resolve_scalar(node.value)
-        except (ValueError, OverflowError):
-            self._report(codes.WRONG_VALUE, "the number is too long", node)
-            return None
-        if node.tag == _PLAIN:
-            return value
-        self._check_tag(node, "null" if value is None else type(value).__name__)
-        return value
-
-    def _check_tag(self, node: yaml.Node, expected: str) -> None:
-        if node.tag != _STANDARD + expected:
-            tag = node.tag.replace(_STANDARD, "!!") if node.tag.startswith(_STANDARD) else node.tag
-            self._report(codes.YAML_TAG, f"the tag {quote(tag)} is not allowed here", node, help="leave it out")
-
-    def _without(self, key: yaml.Node, value: yaml.Node) -> tuple[Edit, ...]:
-        """The edit that removes a key and its value."""
-        start, end = _span(self._path, key), _span(self._path, value)
-        return removal(self._text, Span(self._path, start.line, start.column, end.end_line, end.end_column))
-
-    def _report(
-        self,
-        code: str,
-        message: str,
-        node: yaml.Node,
-        *secondary: Note,
-        help: str | None = None,
-        edits: tuple[Edit, ...] = (),
-    ) -> None:
-        if len(self.diagnostics) == MAX_MISTAKES:
-            code, message = codes.YAML_LIMIT, f"more than {MAX_MISTAKES} mistakes; the rest is not shown"
-            secondary, help, edits = (), None, ()
-        if len(self.diagnostics) <= MAX_MISTAKES:
-            span = _span(self._path, node)
-            self.diagnostics.append(Diagnostic(code, message, span, secondary=secondary, help=help, edits=edits))
-
-
-def resolve_scalar(text: str) -> bool | int | float | str | None:
-    """The value of a plain scalar in the core schema of YAML 1.2.
-
-    Raises:
-        ValueError: a number with more digits than any field takes.
-    """
-    if _NULL.fullmatch(text):
-        return None
-    if _BOOL.fullmatch(text):
-        return text[0] in "tT"
-    if _INT.fullmatch(text):
-        if len(text) > MAX_DIGITS:
-            raise ValueError(text)
-        base = {"0o": 8, "0x": 16}.get(text[:2], 10)
-        return int(text[2:] if base != 10 else text, base)
-    if _FLOAT.fullmatch(text):
-        word = text.lstrip("+-.")
-        return float(text.replace(f".{word}", word) if word[0] in "iInN" else text)
-    return text
-
-
-def describe(value: object) -> str:
-    """What `value` is, in the words of a message: "a number", "a list"."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, str):
-        return "text"
-    return "a mapping" if isinstance(value, dict) else "a list"

@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes, did_you_mean, quote, sure_fix
 from acmegen.manifest.edits import removed, replaced
 from acmegen.manifest.locate import Place, locate
-from acmegen.manifest.source import NodePath, Source, describe
+from acmegen.manifest.source import NodePath, Source
+from acmegen.manifest.values import describe
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -178,7 +179,7 @@ def _not_a_choice(source: Source, path: NodePath, value: Any, expected: str, spa
         return Diagnostic(codes.WRONG_TYPE, f"expected {words}, found {describe(value)}", span)
     label, meant = did_you_mean(value, choices), sure_fix(value, choices)
     remedy = None
-    if value in _FILES and choices[0] in _FILES:
+    if path == ("manifest",) and value in _FILES:
         label, meant, remedy = "", None, f"a manifest of this kind belongs in {_FILES[value]}"
     edits = replaced(source, path, meant) if meant else ()
     message = f"expected {words}, found {quote(value)}"

@@ -43,7 +43,8 @@ def main() -> None:
     slowest = (0.0, -1)
     batches = [range(first, min(first + _BATCH, options.count)) for first in range(0, options.count, _BATCH)]
     with ProcessPoolExecutor(options.jobs) as pool:
-        for failures, some, found, slow in pool.map(run_batch, [options.seed] * len(batches), batches):
+        results = pool.map(run_batch, [options.seed] * len(batches), batches)
+        for batch, (failures, some, found, slow) in zip(batches, results, strict=True):
             for index, message in failures:
                 failed += 1
                 print(
@@ -53,6 +54,8 @@ def main() -> None:
             outcomes += some
             codes += found
             slowest = max(slowest, slow)
+            if batch.stop % 1000 == 0:
+                print(f"{batch.stop} of {options.count}", file=sys.stderr, flush=True)
     print(f"{options.count} cases in {time.monotonic() - start:.0f} s: {dict(outcomes)}, {failed} failed")
     print(f"slowest: {slowest[0]:.2f} s of CPU, case {slowest[1]}; {len(codes)} codes: {dict(codes.most_common())}")
     sys.exit(1 if failed else 0)

@@ -6,6 +6,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import yaml
@@ -223,8 +224,13 @@ def _shuffled_lines(chance: random.Random, text: str) -> str:
 # ---- data
 
 
+@cache
+def _loaded(text: str) -> Any:
+    return yaml.safe_load(text)
+
+
 def _mutate_data(chance: random.Random, files: Files) -> Files:
-    data = {name: yaml.safe_load(text) for name, text in files.items()}
+    data = {name: copy.deepcopy(_loaded(text)) for name, text in files.items()}
     touched: set[str] = set()
     for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
         if chance.random() < 0.04:
@@ -401,13 +407,17 @@ def _misspelt(chance: random.Random, text: str) -> str:
             return text[:at] + _text(chance) + text[at:]
 
 
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
 def _dumped(chance: random.Random, data: Any) -> str:
     """`data` as YAML, in one of its styles; JSON is one of them."""
     if chance.random() < 0.2:
         text = json.dumps(data, ensure_ascii=chance.random() < 0.5, indent=chance.choice((None, 2)))
         return text.replace("-Infinity", "-.inf").replace("Infinity", ".inf").replace("NaN", ".nan")
-    return yaml.safe_dump(
+    return yaml.dump(
         data,
+        Dumper=_DUMPER,
         sort_keys=False,
         allow_unicode=chance.random() < 0.5,
         default_flow_style=chance.choice((False, False, None, True)),

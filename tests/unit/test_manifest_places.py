@@ -239,3 +239,9 @@ def test_two_thousand_mistakes_are_all_found_and_soon() -> None:
     start = time.process_time()
     assert len(found(OpsManifest, text)) == 2000
     assert time.process_time() - start < 2  # half a second
+
+
+def test_the_name_of_a_kind_elsewhere_is_a_value_like_any_other() -> None:
+    """Found by the fuzzer."""
+    text = "ops: {A: {kernel: {reference: tileops/v1}}}\n"
+    assert places(TileOpsManifest, text) == [(codes.WRONG_VALUE, "tileops/v1")]

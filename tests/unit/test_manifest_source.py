@@ -13,7 +13,8 @@ import yaml
 
 from acmegen.diagnostics import Diagnostic, Span, codes
 from acmegen.manifest import source as source_module
-from acmegen.manifest.source import MAX_BYTES, MAX_MISTAKES, Source, load_source, parse_source, resolve_scalar
+from acmegen.manifest.source import MAX_BYTES, Source, load_source, parse_source
+from acmegen.manifest.values import MAX_MISTAKES, resolve_scalar
 from tests.unit.manifests import covered, diagnostics_of
 
 PATH = Path("some/manifest.yaml")

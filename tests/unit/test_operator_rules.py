@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from acmegen.data import data_folder
 from acmegen.diagnostics import Diagnostic, codes
 from acmegen.facts import Facts, load_facts
 from acmegen.manifest.load import load_project
@@ -17,7 +18,7 @@ from acmegen.pipeline import resolve
 from acmegen.plan.lower import lower
 from acmegen.plan.tileops import builder_name
 from tests.unit.cpp import compile_errors
-from tests.unit.manifests import covered, diagnostics_of, write_manifests
+from tests.unit.manifests import BACKEND, covered, diagnostics_of, write_manifests
 from tests.unit.rendering import rendered
 
 OPS = "manifest: ops/v1\nops:\n"
@@ -197,3 +198,15 @@ def test_functions_of_tileops_builders_never_collide() -> None:
     names = [builder_name(key) for key in installed.ops]
     assert len(set(names)) == len(names) > 100
     assert not any(keyword.iskeyword(name) for name in names)
+
+
+def test_what_does_not_fit_in_a_preset_shows_what_includes_it(tmp_path: Path) -> None:
+    """A driver that gives the host no access cannot serve the expressions of a preset."""
+    simulator = (data_folder("manifests") / "presets" / "simulator.yaml").read_text(encoding="utf-8")
+    backend = BACKEND + simulator.replace("    host_pointer: simHostGetAddress\n", "")
+    text = "manifest: ops/v1\ninclude: [training]\n"
+    found = diagnostics_of(lambda: resolve(write_manifests(tmp_path, backend=backend, ops__x=text)))
+    assert {one.code for one in found} == {codes.HOST_ACCESS_MISSING}
+    assert {(note.message, covered(note.span, text)) for one in found for note in one.secondary} == {
+        ("included here", "training")
+    }
