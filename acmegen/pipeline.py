@@ -26,7 +26,7 @@ from acmegen.plan.plan import Plan
 from acmegen.plan.renaming import Renaming
 from acmegen.plan.surface import describe_surface
 from acmegen.plan.surface_changes import surface_changes
-from acmegen.render.format import formatter_versions, load_black, nothing_formatted_yet
+from acmegen.render.format import Formatter, formatter_versions, load_black, nothing_formatted_yet
 from acmegen.render.outputs import Owner
 from acmegen.render.starter import starter_manifests
 from acmegen.render.tree import Tree, render
@@ -106,7 +106,7 @@ def generate(manifests: Path, project: Path, upgrade: bool = False, renaming: Re
     locked = read_lock(project)
     with workers(nothing_formatted_yet(), load_black) as executor:
         resolved = resolve(manifests, locked, upgrade, renaming, executor)
-        tree = render(resolved.plan, executor)
+        tree = render(resolved.plan, Formatter(executor))
     lock = Lock(
         acmegen=__version__,
         manifests=_relative(manifests, project),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 
@@ -60,12 +59,12 @@ def _instances(plan: Plan, templates: Iterable[str]) -> Iterator[tuple[str, str,
             yield template, template.removesuffix(SUFFIX).format(**names, **variable), rule, variable
 
 
-def render(plan: Plan, executor: Executor | None = None) -> Tree:
+def render(plan: Plan, formatter: Formatter | None = None) -> Tree:
     """Render every template that applies to `plan` and format the result. Paths are relative, with forward slashes.
 
     Args:
         plan: what the templates print.
-        executor: where Python is formatted; None for this process.
+        formatter: what formats them; by default one that works in this process alone.
 
     Raises:
         TemplateError: a template cannot be rendered.
@@ -80,7 +79,7 @@ def render(plan: Plan, executor: Executor | None = None) -> Tree:
     context["paths"] = tuple(sorted(path for _, path, rule, _ in instances if not rule.last))
     places = {served.operator: served.place for served in plan.ops.served}
     taken: dict[str, str] = {}
-    formatter = Formatter(executor)
+    formatter = formatter or Formatter()
     tree: Tree = {}
     for template, path, rule, variable in instances:
         other = taken.setdefault(path.casefold(), path)

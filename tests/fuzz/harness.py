@@ -25,10 +25,10 @@ from acmegen.diagnostics.printers import DOCUMENTS, format_document
 from acmegen.diagnostics.text import format_text
 from acmegen.facts import Facts
 from acmegen.manifest.presets import preset_path
-from acmegen.render import format as formatting
-from acmegen.render import tree
+from acmegen.render.tree import render
 from tests.fuzz.mutations import mutated
 from tests.fuzz.projects import projects
+from tests.unit.rendering import Unformatted, formatted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -104,7 +104,7 @@ class Harness:
                 self.slowest = max(self.slowest, (time.process_time() - start, index))
                 _check_texts(texts)
                 if texts and index % _FORMATTED == 0:
-                    formatting.format_files(texts)
+                    formatted(texts)
             except _TooSlow as error:
                 raise Failure(f"more than {LIMIT} s:\n{error}") from None
             except Failure:
@@ -119,15 +119,14 @@ class Harness:
         """The texts of the tree before they are formatted; none where the manifests are refused."""
         try:
             with patch.object(pipeline, "load_facts", _load_facts):
-                _, _, plan = pipeline.resolve(folder)
+                plan = pipeline.resolve(folder).plan
         except DiagnosticError as error:
             self.outcomes["refused"] += 1
             self.codes.update(diagnostic.code for diagnostic in error.diagnostics)
             check_diagnostics(error.diagnostics, folder)
             return {}
         self.outcomes["accepted"] += 1
-        with patch.object(tree, "format_files", dict):
-            return {path: file.text for path, file in tree.render(plan).items()}
+        return {path: file.text for path, file in render(plan, Unformatted()).items()}
 
 
 @cache

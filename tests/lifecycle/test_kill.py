@@ -165,8 +165,13 @@ def test_h5_regen_is_killed(acmegen: Acmegen, project: Path, rounds: int) -> Non
 
 
 FORMAT = """
-from acmegen.render.format import format_files
-format_files({f"{number}.py": "x = [" + "1, " * 3000 + f"{number}]\\n" for number in range(100)})
+from acmegen.render.format import Formatter, load_black
+from acmegen.workers import workers
+with workers(True, load_black) as executor:
+    formatter = Formatter(executor)
+    for number in range(100):
+        formatter.add(f"{number}.py", "x = [" + "1, " * 3000 + f"{number}]\\n")
+    formatter.finish()
 """
 
 

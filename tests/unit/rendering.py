@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from unittest.mock import patch
 
 from acmegen.pipeline import resolve
-from acmegen.render import tree
+from acmegen.render.format import Formatter
+from acmegen.render.tree import render
 from tests.unit.manifests import write_manifests
 
 _TOKENS = re.compile(
@@ -16,11 +17,32 @@ _TOKENS = re.compile(
 )
 
 
+class Unformatted(Formatter):
+    """Leaves the texts as the templates give them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._added: dict[str, str] = {}
+
+    def add(self, path: str, text: str) -> None:
+        self._added[path] = text
+
+    def finish(self) -> dict[str, str]:
+        return self._added
+
+
+def formatted(texts: Mapping[str, str]) -> dict[str, str]:
+    """`texts` by path, formatted."""
+    formatter = Formatter()
+    for path, text in texts.items():
+        formatter.add(path, text)
+    return formatter.finish()
+
+
 def rendered(folder: Path, **files: str) -> dict[str, str]:
     """The text of each generated file, by path."""
-    _, _, plan = resolve(write_manifests(folder, **files))
-    with patch.object(tree, "format_files", dict):
-        return {path: file.text for path, file in tree.render(plan).items()}
+    plan = resolve(write_manifests(folder, **files)).plan
+    return {path: file.text for path, file in render(plan, Unformatted()).items()}
 
 
 def skeleton(cpp: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from acmegen.render import tree
 from acmegen.render.environment import environment
 from acmegen.render.format import Formatter, load_black, nothing_formatted_yet
 from acmegen.workers import InThisProcess, workers
+from tests.unit.rendering import Unformatted, formatted
 
 MANIFESTS = Path(__file__).resolve().parents[2] / "manifests" / "acme"
 # Their lines come from manifests: expressions of TileOPs kernels, names of libraries.
@@ -26,32 +27,14 @@ BROKEN_BY_MANIFESTS = {
 }
 
 
-class Unformatted(Formatter):
-    """Keeps the texts as the templates give them."""
-
-    def __init__(self, executor: Executor | None = None) -> None:
-        super().__init__(executor)
-        self.texts: dict[str, str] = {}
-
-    def add(self, path: str, text: str) -> None:
-        self.texts[path] = text
-
-    def finish(self) -> dict[str, str]:
-        return self.texts
-
-
 def test_python_templates_are_written_as_black_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Black makes a second pass over all that it changes, which a cold run would have to wait for."""
-    monkeypatch.setattr(tree, "Formatter", Unformatted)
     monkeypatch.setattr(tree, "_headed", lambda path, file, text, license: text)
     plan = lower(load_project(MANIFESTS), load_facts(tileops=True))
-    texts = {path: file.text for path, file in tree.render(plan).items() if path.endswith(".py")}
+    texts = {path: file.text for path, file in tree.render(plan, Unformatted()).items() if path.endswith(".py")}
     assert len(texts) > 40
-    formatter = Formatter()
-    for path, text in texts.items():
-        formatter.add(path, text)
-    formatted = formatter.finish()
-    assert {path for path in texts if texts[path] != formatted[path]} <= BROKEN_BY_MANIFESTS
+    written = formatted(texts)
+    assert {path for path in texts if texts[path] != written[path]} <= BROKEN_BY_MANIFESTS
 
 
 class Counting(InThisProcess):

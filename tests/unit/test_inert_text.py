@@ -15,9 +15,8 @@ from acmegen.diagnostics import codes
 from acmegen.plan.dialects.host import _escape
 from acmegen.plan.ops_functions import inert, string_literal
 from acmegen.render.environment import toml_string
-from acmegen.render.format import format_files
 from tests.unit.manifests import BACKEND, diagnostics_of
-from tests.unit.rendering import rendered, skeleton
+from tests.unit.rendering import formatted, rendered, skeleton
 
 try:
     import tomllib
@@ -149,7 +148,7 @@ def test_g13_literals_have_the_value_of_the_text_and_comments_end_with_their_lin
     for name, text, options in (
         ("plain", source, ["-std=c++20"]),
         ("trigraphs", source, ["-std=gnu++20", "-trigraphs"]),
-        ("formatted", format_files({"x.cpp": source})["x.cpp"], ["-std=c++20", "-trigraphs"]),
+        ("formatted", formatted({"x.cpp": source})["x.cpp"], ["-std=c++20", "-trigraphs"]),
     ):
         path = tmp_path / f"{name}.cpp"
         path.write_text(text, encoding="utf-8")
