@@ -138,12 +138,12 @@ def _warm_up() -> None:
         for path, text in projects()["kinds"].items():
             (Path(name) / path).parent.mkdir(exist_ok=True)
             (Path(name) / path).write_text(text, encoding="utf-8")
-        _, _, plan = pipeline.resolve(Path(name))
-    tree.render(plan)
+        plan = pipeline.resolve(Path(name)).plan
+    render(plan)
     check_diagnostics((Diagnostic(codes.WRONG_VALUE, "m"),), Path())
 
 
-def _load_facts(*, tileops: bool) -> Facts:
+def _load_facts(*, tileops: bool, executor: object) -> Facts:
     return _facts(tileops)
 
 
