@@ -58,18 +58,15 @@ def environment() -> jinja2.Environment:
         **OPTIONS,  # type: ignore[arg-type]
         bytecode_cache=_CompiledTemplates(),
     )
-    result.filters["python_text"] = _python_text
-    result.filters["toml"] = toml_string
+    result.filters["quoted"] = quoted
     return result
 
 
-def _python_text(text: str) -> str:
-    """`text` as a Python literal in double quotes, which black would turn single ones into."""
-    return json.dumps(text, ensure_ascii=False)
+def quoted(text: str) -> str:
+    """A string in double quotes with the value `text`, whatever it holds, in Python and in TOML.
 
-
-def toml_string(text: str) -> str:
-    """A TOML string with the value `text`, whatever it holds; what cannot be seen is escaped."""
+    What cannot be seen is escaped.
+    """
     escaped = (
         f"\\{character}" if character in '"\\' else character if character.isprintable() else f"\\U{ord(character):08X}"
         for character in text

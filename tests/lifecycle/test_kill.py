@@ -79,14 +79,16 @@ def test_h5_publishing_is_killed(tmp_path: Path, rounds: int) -> None:
         assert wait(start(project, actions(TREES[1 - tree], TREES[tree]), TREES[tree][LOCK_NAME])) == 0
         durations.append(time.monotonic() - started)
         expected.insert(0, texts(snapshot(project)))
+    longest = max(durations)
     for _ in range(rounds):
         other = 1 - current
         child = start(project, actions(TREES[current], TREES[other]), TREES[other][LOCK_NAME])
-        time.sleep(chance.uniform(0, 1.1 * max(durations)))
+        time.sleep(chance.uniform(0, longest))
         os.kill(child, signal.SIGKILL)
         code = wait(child)
         assert code in (0, -signal.SIGKILL)
         killed = code != 0
+        longest *= 1.1 if killed else 0.8  # a busy machine is not always equally slow
         recovery = recovered(project)
         found = texts(snapshot(project))
         assert found in expected

@@ -14,7 +14,7 @@ import yaml
 from acmegen.diagnostics import codes
 from acmegen.plan.dialects.host import _escape
 from acmegen.plan.ops_functions import inert, string_literal
-from acmegen.render.environment import toml_string
+from acmegen.render.environment import quoted as double_quoted
 from tests.unit.manifests import BACKEND, diagnostics_of
 from tests.unit.rendering import formatted, rendered, skeleton
 
@@ -160,8 +160,9 @@ def test_g13_literals_have_the_value_of_the_text_and_comments_end_with_their_lin
 
 
 @pytest.mark.parametrize("text", ANY_TEXTS)
-def test_g13_toml_strings_have_the_value_of_the_text(text: str) -> None:
-    assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
+def test_g13_quoted_texts_have_the_value_of_the_text(text: str) -> None:
+    assert tomllib.loads(f"x = {double_quoted(text)}") == {"x": text}
+    assert ast.literal_eval(double_quoted(text)) == text
 
 
 @pytest.mark.parametrize("text", ["two\nlines", "\r", "a\x00", "\x1b[31m", "a\x85b", "a\u2028b", "\x7f", "", "  "])

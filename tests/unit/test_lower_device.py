@@ -174,8 +174,9 @@ def test_graphs_are_bound_whole_or_not_at_all(tmp_path: Path) -> None:
     functions = "".join(f"    {role}: vn::{role}\n" for role in REQUIRED)
     with pytest.raises(DiagnosticError) as caught:
         project_of(tmp_path, VENDOR + functions + GRAPHS + "      graph_lunch: vn::launch\n")
+    # `graph_launch` is there, but misspelt.
     missing, unknown = sorted(caught.value.diagnostics, key=lambda diagnostic: diagnostic.code)
-    roles = ", ".join(f"`{role}`" for role in GRAPHS_REQUIRED)
+    roles = ", ".join(f"`{role}`" for role in GRAPHS_REQUIRED if role != "graph_launch")
     assert missing.message == f"missing driver functions {roles}"
     assert (unknown.message, unknown.label) == ("unknown driver function `graph_lunch`", "did you mean `graph_launch`?")
 
