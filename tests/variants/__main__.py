@@ -33,7 +33,8 @@ def main() -> None:
         project = generate_with_allocator(VARIANTS[name], folder)
         print(f"{name}: build in {folder}", flush=True)
         python = make_environment(folder / "environment")
-        install = ("install", "--quiet", "--no-build-isolation", "--no-deps", "-e", project)
+        packages = ("-e", project, "-e", project / "tileops_acme")
+        install = ("install", "--quiet", "--no-build-isolation", "--no-deps", *packages)
         run_checked(sys.executable, "-m", "pip", "--python", python, *install)
         print(f"{name}: {run_tests(python, project, arguments.pytest)} generated tests passed", flush=True)
 
