@@ -136,7 +136,9 @@ def files_of(project: Path, lock: Lock) -> Iterator[Finding]:
         if not os.access(project / folder, os.W_OK | os.X_OK):
             closed.add(folder.as_posix())
     for reason, paths in links.items():
-        yield Finding("files", f"{_some(paths)}: {reason}", "acmegen writes through no links; move it away", wrong=True)
+        yield Finding(
+            "files", f"{_some(paths)}: {reason}", "move away what is in the way; acmegen follows no links", wrong=True
+        )
     if read_only:
         yield Finding("files", f"read-only: {_some(read_only)}", "`chmod u+w` them before `acmegen regen`", wrong=True)
     if closed:

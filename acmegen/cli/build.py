@@ -15,11 +15,11 @@ from acmegen.cli.project import project_argument
 
 
 def _run(command: Sequence[str], folder: Path, **environment: str) -> None:
-    """Run `command` in `folder`, its output on ours; a failure ends this process with the same exit code."""
+    """Run `command` in `folder`, its output on ours; a failure ends this process with exit code 1."""
     click.echo(f"$ {shlex.join(command)}", err=True)
     code = subprocess.run(command, cwd=folder, env={**os.environ, **environment}).returncode
     if code != 0:
-        sys.exit(code)
+        sys.exit(1)
 
 
 def _check_project(project: Path) -> None:

@@ -9,7 +9,7 @@ import click
 
 from acmegen.cli.formats import DiagnosticCommand, prints_document
 from acmegen.cli.project import diff_option, manifests_folder, manifests_option, project_argument, warn_of_journal
-from acmegen.cli.report import print_changes, print_fix, warn_of_conflicts
+from acmegen.cli.report import print_changes, print_fix, refuse, warn_of_conflicts
 from acmegen.diagnostics import DiagnosticError
 from acmegen.output.findings import findings
 from acmegen.pipeline import fix_manifests, generate, plan_changes
@@ -37,5 +37,6 @@ def check(project: Path, manifests: Path | None, diff: bool, fix: bool) -> None:
     if changes.any or interruption:
         if prints_document():
             raise DiagnosticError([*interruption, *findings(project, changes.actions, changes.lock_action)])
+        refuse(project, generation, changes)
         click.echo("Run `acmegen regen` to bring the project up to date.", err=True)
         sys.exit(1)

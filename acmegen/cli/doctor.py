@@ -11,11 +11,13 @@ from pathlib import Path
 import click
 
 from acmegen.cli.project import changing, project_argument, wait_option
-from acmegen.diagnostics import DiagnosticError
+from acmegen.diagnostics import DiagnosticError, Severity
 from acmegen.health import Finding, environment, files_of
 from acmegen.output.lock import LOCK_NAME, Lock, read_lock
 from acmegen.output.project_lock import current_holder
 from acmegen.output.run_folder import run_folder
+from acmegen.output.upgrade import unresolved_conflicts
+from acmegen.output.verify import PROVENANCE_NAME
 
 
 @click.command()
@@ -51,7 +53,13 @@ def _examine(project: Path, wait: float) -> Iterator[Finding]:
         of_project += [Finding("project", entry.message, entry.help or "", wrong=True) for entry in error.diagnostics]
     if lock is not None:
         of_project += files_of(project, lock)
-    elif (project / "manifests").is_dir():
+        of_project += [
+            Finding("files", conflict.message, conflict.help or "", wrong=True)
+            for conflict in unresolved_conflicts(project, lock, Severity.ERROR)
+        ]
+        if not (project / lock.manifests).is_dir() and not (project / PROVENANCE_NAME).is_file():
+            of_project.append(Finding("manifests", f"there is no folder `{project / lock.manifests}`", wrong=True))
+    elif (project / "manifests").is_dir() and not (project / LOCK_NAME).exists():
         of_project.append(Finding("files", f"no {LOCK_NAME}: nothing was generated yet"))
     yield from environment(lock)
     yield from of_project

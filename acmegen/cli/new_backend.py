@@ -35,8 +35,8 @@ def new_backend(name: str, folder: Path | None, without_tileops: bool, wait: flo
         actions = create_project(name, folder, tileops=not without_tileops)
     click.echo(f"Created the backend `{name}` in {folder}: {len(actions)} files. Next:\n")
     click.echo(f"  cd {shlex.quote(str(folder))}")
-    click.echo("  pip install --no-build-isolation -e .")
-    click.echo("  pytest")
+    click.echo("  acmegen build    # pip install --no-build-isolation -e .")
+    click.echo("  acmegen test     # pytest")
 
 
 def _check_free(folder: Path) -> None:

@@ -16,6 +16,7 @@ from acmegen.output.journal import left_journal
 from acmegen.output.lock import LOCK_NAME, read_lock
 from acmegen.output.project_lock import Holder, current_holder, hold_project
 from acmegen.output.publish import Outcome, recover
+from acmegen.output.verify import PROVENANCE_NAME
 
 project_argument = click.argument("project", type=click.Path(file_okay=False, path_type=Path), default=Path())
 manifests_option = click.option(
@@ -93,7 +94,7 @@ def paths_in_project(paths: Sequence[Path]) -> tuple[Path, list[str]]:
     for path in paths:
         # Not resolved: a link that is in the place of a file is what is spoken of.
         absolute = Path(os.path.normpath(Path.cwd() / path))
-        project = next((folder for folder in absolute.parents if (folder / LOCK_NAME).is_file()), None)
+        project = next((place for place in (absolute, *absolute.parents) if (place / LOCK_NAME).is_file()), None)
         if project is None:
             message, help_text = f"`{path}` is in no project: no folder above it has an `{LOCK_NAME}`", None
             raise DiagnosticError([Diagnostic(codes.NOT_GENERATED, message, help=help_text)])
@@ -117,6 +118,13 @@ def manifests_folder(project: Path, chosen: Path | None) -> Path:
         return chosen
     lock = read_lock(project)
     folder = project / (lock.manifests if lock is not None else "manifests")
+    if (project / PROVENANCE_NAME).is_file() and not folder.is_dir():
+        raise click.UsageError(f"{project} is an export, which has no manifests; change the project that it comes from")
+    if lock is not None and not folder.is_dir():
+        raise click.UsageError(
+            f"there is no folder {folder}, where {LOCK_NAME} says the manifests are; bring it back, or name it with "
+            "--manifests"
+        )
     if not folder.is_dir():
         raise click.UsageError(
             f"{project} has no {LOCK_NAME} and no manifests folder; name it with --manifests, or make a project with "

@@ -22,7 +22,7 @@ from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes
 from acmegen.output import verify as verification
 from acmegen.output.compare import Action, ActionKind
 from acmegen.output.lock import LOCK_NAME, digest
-from acmegen.output.provenance import exported_files
+from acmegen.output.provenance import exported_files, exported_names
 from acmegen.output.publish import publish
 from acmegen.output.upgrade import unresolved_conflicts
 from acmegen.output.vendor import compare_export, export_refusals, not_up_to_date
@@ -71,6 +71,10 @@ def export(
     if source == target or source in target.parents or target in source.parents:
         raise click.UsageError(f"{dest} and {project} lie in each other; export into a folder outside of the project")
     chosen = NewNames(name, cpp_namespace, python_package, library)
+    former = exported_names(dest)
+    if former is not None and not chosen:
+        click.echo(f"The export in {dest} has other names; it keeps them.", err=True)
+        chosen = NewNames(former["device"], former["namespace"], former["package"], former["library"])
     result = _up_to_date_export(project, manifests_folder(project, manifests), chosen, contact)
     with changing(dest, wait, dry_run):
         actions = compare_export(result.files, exported_files(dest), dest, force)

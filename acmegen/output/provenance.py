@@ -57,6 +57,15 @@ def template_digests(lock: Lock) -> dict[str, str]:
     return {path: digest((folder / path).read_bytes()) for path in sorted(used | shared)}
 
 
+def exported_names(folder: Path) -> Mapping[str, str] | None:
+    """The names of the backend that was exported to `folder`, if they are not those of its project."""
+    try:
+        data = json.loads((folder / PROVENANCE_NAME).read_bytes())
+        return {str(field): str(name) for field, name in data["names"].items()} if data["renamed"] else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None  # `exported_files` says what is wrong
+
+
 def exported_files(folder: Path) -> dict[str, str]:
     """The digests that the PROVENANCE.json in `folder` gives, and its own; none when there is no such file.
 

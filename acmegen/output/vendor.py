@@ -132,6 +132,12 @@ def not_up_to_date(project: Path, actions: Sequence[Action]) -> Iterator[Diagnos
         )
 
 
+_WAYS_ON = {
+    EDITED: "make the change in the project, or overwrite it with `--force`",
+    EDITED_STALE: "make the change in the project, or remove it with `--force`",
+}
+
+
 def export_refusals(folder: Path, actions: Iterable[Action]) -> Iterator[Diagnostic]:
     """A diagnostic for each refused one of `actions`, which are those of an export into `folder`."""
     for action in actions:
@@ -140,7 +146,7 @@ def export_refusals(folder: Path, actions: Iterable[Action]) -> Iterator[Diagnos
                 codes.EXPORT_EDITED,
                 f"`{folder / action.path}`: {action.reason}",
                 Span.of_file(folder / action.path),
-                help="nothing was written; make the change in the project, or overwrite edits with `--force`",
+                help=f"nothing was written; {_WAYS_ON.get(action.reason, 'move away what is in the way')}",
             )
 
 

@@ -62,11 +62,20 @@ def _sha256(data: bytes) -> str:
 
 def main(arguments: list[str]) -> int:
     """Print the differences of the folder named in `arguments`, or of the one that this file is in; the exit code."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
     try:
         found = verify(folder)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        print(f"error: {folder} is no export of a backend: {PROVENANCE_NAME}: {error}", file=sys.stderr)
+    except FileNotFoundError:
+        print(f"error: {folder} is no export of a backend: it has no {PROVENANCE_NAME}", file=sys.stderr)
+        return 2
+    except KeyError as error:
+        print(f"error: {folder / PROVENANCE_NAME} has no field {error}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        print(f"error: {folder / PROVENANCE_NAME} cannot be read: {error}", file=sys.stderr)
         return 2
     for kind, paths in found.items():
         for path in paths:

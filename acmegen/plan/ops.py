@@ -272,11 +272,6 @@ class OpsPlan:
         )
 
     @property
-    def users_take_list_references(self) -> bool:
-        """Whether a user's kernel takes a list of tensors as torch's structured kernels do."""
-        return any("ListRef" in parameter.type for kernel in self.users for parameter in kernel.function.parameters)
-
-    @property
     def uses_iterators(self) -> bool:
         """Whether a kernel without a meta function runs through a TensorIterator."""
         return any(kernel.iterator for shard in self.kernels for kernel in shard.kernels)

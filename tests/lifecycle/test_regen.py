@@ -137,3 +137,57 @@ def test_a_run_takes_seconds(acmegen: Acmegen, project: Path, tmp_path: Path) ->
         assert acmegen("check", project, ACMEGEN_CACHE_DIR=str(tmp_path / "cache")).returncode == 0
         after = os.times()
         assert after.children_user - before.children_user < most
+
+
+def test_a_body_whose_entry_is_gone_still_finds_its_headers(acmegen: Acmegen, project: Path) -> None:
+    """It is still compiled, and its signature may need what no other does."""
+    manifest = project / "manifests/ops/mine.yaml"
+    manifest.write_text("manifest: ops/v1\nops:\n  index.Tensor: user\n")
+    assert acmegen("regen", project).returncode == 0
+    assert "IOptTensorListRef" in (project / "csrc/kernels/index_Tensor.cpp").read_text()
+    for entry in (project / "manifests/ops").glob("*.yaml"):
+        entry.write_text("manifest: ops/v1\ninclude: [core]\n")
+    assert acmegen("regen", project).returncode == 0
+    assert "#include <ATen/core/IListRef.h>" in (project / "csrc/generated/kernels.h").read_text()
+
+
+def test_check_says_what_to_do_about_an_edited_file(acmegen: Acmegen, project: Path) -> None:
+    with (project / "torch_acme/__init__.py").open("a") as file:
+        file.write("# mine\n")
+    result = acmegen("check", project)
+    assert result.returncode == 1
+    assert "-# mine" in result.stderr and "acmegen adopt" in result.stderr and "--force" in result.stderr
+
+
+def test_manifests_that_are_gone_are_named(acmegen: Acmegen, project: Path) -> None:
+    (project / "manifests").rename(project / "elsewhere")
+    result = acmegen("regen", project)
+    assert result.returncode == 2
+    assert "manifests" in result.stderr and "where acmegen.lock says" in result.stderr.replace("\n", " ")
+    doctor = acmegen("doctor", project)
+    assert doctor.returncode == 1 and "there is no folder" in doctor.stdout
+    assert acmegen("regen", project, "--manifests", project / "elsewhere").returncode == 0
+
+
+def test_doctor_knows_of_merge_conflicts(acmegen: Acmegen, project: Path) -> None:
+    (project / "README.md").write_text("<<<<<<< yours\na\n=======\nb\n>>>>>>> acmegen\n")
+    result = acmegen("doctor", project)
+    assert result.returncode == 1
+    assert "README.md" in result.stdout
+
+
+def test_an_unreadable_lock_is_one_finding_of_doctor(acmegen: Acmegen, project: Path) -> None:
+    (project / "acmegen.lock").write_text("{")
+    result = acmegen("doctor", project)
+    assert result.returncode == 1 and "nothing was generated yet" not in result.stdout
+
+
+def test_the_project_itself_is_no_file(acmegen: Acmegen, project: Path) -> None:
+    result = acmegen("adopt", ".", cwd=project)
+    assert result.returncode == 1 and "is in no project" not in result.stderr
+
+
+def test_a_failed_build_or_test_is_exit_code_1(acmegen: Acmegen, project: Path) -> None:
+    (project / "pyproject.toml").write_text("[")
+    for command in ("build", "test"):
+        assert acmegen(command, project).returncode == 1

@@ -427,3 +427,14 @@ def test_b12_invalid_names_are_refused(
     assert result.returncode == 1
     assert message in result.stderr
     assert not (tmp_path / "export").exists()
+
+
+def test_another_export_keeps_the_names_of_the_one_that_is_there(
+    acmegen: Acmegen, new_project: Callable[[str], Path], tmp_path: Path
+) -> None:
+    dest = tmp_path / "dest"
+    assert acmegen("vendor", "export", new_project("acme"), dest, "--name", "nova").returncode == 0
+    result = acmegen("vendor", "export", new_project("acme"), dest, "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert "The backend `nova`" in result.stdout
+    assert not re.search("create|replace|remove", result.stdout), result.stdout

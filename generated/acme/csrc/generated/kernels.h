@@ -5,9 +5,11 @@
 #pragma once
 
 // The kernels that are written by hand: one file each in csrc/kernels/. A mismatch between a body
-// and its declaration here shows up when the library is linked.
+// and its declaration here shows up when the library is linked. The headers are for all of them,
+// also for bodies of operators that no manifest names any more, which are still compiled.
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 
 #include <array>
