@@ -77,7 +77,6 @@ RULES: tuple[Rule, ...] = (
     Rule("csrc/generated/runtime/{pascal}Graph.*", when=lambda plan: plan.graphs is not None),
     Rule("tests/generated/test_graphs.py.jinja", when=lambda plan: bool(plan.torch.graph_methods)),
     Rule("csrc/generated/runtime/HostLaunch.*", when=lambda plan: plan.driver.host_access),
-    Rule("csrc/generated/runtime/LaunchMemory.*", when=lambda plan: plan.driver.host_access),
     Rule("csrc/generated/runtime/FreedMemory.*", when=lambda plan: plan.allocator.host_kind != "none"),
     Rule("csrc/kernels/{kernel.name}.cpp.jinja", owner=Owner.ONCE, each=("kernel", lambda plan: plan.ops.users)),
     Rule(
