@@ -65,7 +65,6 @@ set(
   csrc/generated/runtime/FreedMemory.cpp
   csrc/generated/runtime/HostLaunch.cpp
   csrc/generated/runtime/Initialize.cpp
-  csrc/generated/runtime/LaunchMemory.cpp
   csrc/generated/runtime/MemorySnapshot.cpp
   csrc/generated/runtime/OtherBackend.cpp
   csrc/generated/runtime/OutOfMemory.cpp

@@ -48,17 +48,13 @@ DeviceHeap& heap(c10::DeviceIndex device) {
 
 void delete_device_memory(void* pointer) { getAcmeAllocator().raw_delete(pointer); }
 
-// Calls `function` with each device's heap, the current device's first, until it returns true.
-// Returns whether it did.
+// Calls `function` with each device's heap that `pointer` may be of, until it returns true. Returns
+// whether it did.
 template <class Function>
-bool any_heap(Function function) {
+bool any_heap(const void* pointer, Function function) {
   const Heaps& heaps = all_heaps();
-  const c10::DeviceIndex likely = current_device();
-  if (function(*heaps[likely])) [[likely]] {
-    return true;
-  }
   for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
-    if (device != likely && function(*heaps[device])) {
+    if (heaps[device]->may_contain(pointer) && function(*heaps[device])) {
       return true;
     }
   }
@@ -137,7 +133,8 @@ void AcmeAllocator::raw_delete(void* pointer) noexcept {
   try {
     const RelaxedCapture relaxed;
     const AllocationContext context = make_context(RecordContext::kAll);
-    const bool is_known = any_heap([&](DeviceHeap& heap) { return heap.free(pointer, context); });
+    const bool is_known =
+        any_heap(pointer, [&](DeviceHeap& heap) { return heap.free(pointer, context); });
     TORCH_INTERNAL_ASSERT(is_known, "raw_delete: memory that was freed");
   } catch (...) {
     // Destructors call this and nobody can be told. The memory stays reserved, because whether the
@@ -147,7 +144,7 @@ void AcmeAllocator::raw_delete(void* pointer) noexcept {
 
 bool AcmeAllocator::owns(const void* pointer) {
   refuse_in_bad_fork();
-  return any_heap([&](DeviceHeap& heap) { return heap.owns(pointer); });
+  return any_heap(pointer, [&](DeviceHeap& heap) { return heap.owns(pointer); });
 }
 
 std::optional<c10::DeviceIndex> AcmeAllocator::device_of(const void* address) {

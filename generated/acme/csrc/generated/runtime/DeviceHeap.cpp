@@ -8,7 +8,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
 #include <exception>
@@ -43,10 +42,12 @@ size_t round_size(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Figures are kept for all memory and for each kind of pool.
-std::array<size_t, 2> types_of(const Block* block) {
-  return {kAll, static_cast<size_t>(block->segment->pool->is_large() ? StatType::LARGE_POOL
-                                                                     : StatType::SMALL_POOL)};
+// Calls `count` for the figures of all memory, and of the kind of pool that `block` is of.
+template <class Function>
+void for_types_of(const Block* block, const Function& count) {
+  count(kAll);
+  count(static_cast<size_t>(block->segment->pool->is_large() ? StatType::LARGE_POOL
+                                                             : StatType::SMALL_POOL));
 }
 
 c10::MempoolId_t pool_of(const Segment& segment) { return segment.pool->id(); }
@@ -108,13 +109,13 @@ void DeviceHeap::hand_out(HeapLock& lock, Block* block, Request request) {
   block->requested_size = request.bytes;
   allocated_.emplace(block->pointer(), block);
   ++allocations_;
-  for (const size_t type : types_of(block)) {
+  for_types_of(block, [&](size_t type) __attribute__((always_inline)) {
     stats_.allocation[type].increase(1);
     stats_.allocated_bytes[type].increase(block->size);
     stats_.active[type].increase(1);
     stats_.active_bytes[type].increase(block->size);
     stats_.requested_bytes[type].increase(block->requested_size);
-  }
+  });
   block->is_oversize = block->size >= allocator_settings().max_split_size;
   if (block->is_oversize) {
     stats_.oversize_allocations.increase(1);
@@ -137,10 +138,10 @@ bool DeviceHeap::free(void* pointer, const AllocationContext& context) {
     Block* block = found->second;
     allocated_.erase(found);
     size = static_cast<int64_t>(block->size);
-    for (const size_t type : types_of(block)) {
+    for_types_of(block, [&](size_t type) __attribute__((always_inline)) {
       stats_.allocation[type].decrease(1);
       stats_.allocated_bytes[type].decrease(block->size);
-    }
+    });
     if (block->is_oversize) {
       stats_.oversize_allocations.decrease(1);
     }
@@ -206,11 +207,11 @@ void DeviceHeap::poison(HeapLock& lock, Block* block) {
 
 void DeviceHeap::complete_free(HeapLock& lock, Block* block, const AllocationContext& context) {
   poison(lock, block);
-  for (const size_t type : types_of(block)) {
+  for_types_of(block, [&](size_t type) __attribute__((always_inline)) {
     stats_.active[type].decrease(1);
     stats_.active_bytes[type].decrease(block->size);
     stats_.requested_bytes[type].decrease(block->requested_size);
-  }
+  });
   block->requested_size = 0;
   const bool is_of_allocation = context == nullptr && recorded_contexts() >= RecordContext::kAlloc;
   trace(lock, TraceEntry::Action::kFreeCompleted, *block,

@@ -8,10 +8,12 @@
 #include <c10/core/Device.h>
 #include <c10/util/flat_hash_map.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -52,6 +54,14 @@ class DeviceHeap {
 
   /// Returns false, and does nothing, if `pointer` is not of an allocation of this device.
   bool record_stream(const void* pointer, const AcmeStream& stream);
+
+  /// False if `pointer` can't be of this device: it lies below or above all memory that its driver
+  /// has ever given. Needs no lock.
+  bool may_contain(const void* pointer) const noexcept {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    return address >= lowest_.load(std::memory_order_relaxed) &&
+           address < highest_.load(std::memory_order_relaxed);
+  }
 
   /// Whether `pointer` is of an allocation of this device.
   bool owns(const void* pointer);
@@ -141,6 +151,10 @@ class DeviceHeap {
   void raise_out_of_memory(HeapLock& lock, const Request& request);
 
   const c10::DeviceIndex device_;
+
+  // Written under the mutex. Who has a pointer got it after they were.
+  std::atomic<uintptr_t> lowest_{std::numeric_limits<uintptr_t>::max()};
+  std::atomic<uintptr_t> highest_{0};
 
   // Guards all below.
   std::mutex mutex_;

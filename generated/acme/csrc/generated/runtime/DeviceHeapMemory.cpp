@@ -142,6 +142,8 @@ Block* DeviceHeap::add_segment(HeapLock& lock, std::unique_ptr<Segment> segment,
   segment->first = block;
   trace(lock, TraceEntry::Action::kSegmentAlloc, *block,
         recorded_contexts() >= RecordContext::kAlloc ? context : nullptr);
+  lowest_ = std::min(lowest_.load(), segment->address);
+  highest_ = std::max(highest_.load(), segment->address + segment->size);
   segments_.emplace(segment->address, std::move(segment));
   return block;
 }

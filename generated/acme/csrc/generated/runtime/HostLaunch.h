@@ -11,30 +11,23 @@
 #include <ATen/TensorIterator.h>
 #include <c10/core/Device.h>
 
-#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "generated/runtime/AcmeStream.h"
-#include "generated/runtime/LaunchMemory.h"
 #include "generated/runtime/Macros.h"
 
 namespace acme {
 
 namespace detail {
 
-/// A host function on its way through a stream, with what it needs: one piece of memory each.
+/// A host function on its way through a stream, with what it needs: one allocation each.
 class Launch {
  public:
   Launch(c10::DeviceIndex device, const char* name) : device(device), name(name) {}
   virtual ~Launch() = default;
   virtual void run() = 0;
-
-  static void* operator new(size_t bytes) { return take_launch_memory(bytes); }
-  static void operator delete(void* memory, size_t bytes) noexcept {
-    return_launch_memory(memory, bytes);
-  }
 
   const c10::DeviceIndex device;
   const char* const name;
@@ -68,8 +61,6 @@ ACME_API void enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch);
 template <typename Work>
 void launch_host_function(const AcmeStream& stream, const char* name, Work&& work) {
   static_assert(!std::is_lvalue_reference_v<Work>, "the launch owns its work: move or copy it");
-  static_assert(alignof(detail::LaunchOf<Work>) <= detail::kLaunchAlignment,
-                "the launch's memory is not so aligned");
   detail::enqueue(stream, std::make_unique<detail::LaunchOf<Work>>(stream.device_index(), name,
                                                                    std::move(work)));
 }

@@ -44,10 +44,11 @@ class BlockedSignals {
 
 // To wake a thread costs more than to enqueue an operation. So a worker without work naps for a
 // while at first: what is enqueued meanwhile waits for the end of the nap, or for somebody who
-// waits for it and wakes the worker. It goes to sleep at once if its last operation was waited for:
-// the next one is likely to be, too.
+// waits for it and wakes the worker. It goes to sleep at once if one of its last operations was
+// waited for: the next one is likely to be, too.
 constexpr std::chrono::microseconds nap_time{50};
 constexpr int naps = 40;
+constexpr Stream::Ticket operations_before_naps = 2;
 
 Failure execute(Operation& operation, int device) noexcept {
   try {
@@ -180,7 +181,7 @@ Operation* Stream::next() {
   if (!is_there()) {
     std::unique_lock lock(sleep_);
     worker_ = Worker::napping;
-    const bool naps_first = completed_ > waited_for_;
+    const bool naps_first = completed_ >= waited_for_ + operations_before_naps;
     for (int nap = 0; naps_first && nap < naps && !is_there() && !closed_; ++nap) {
       work_.wait_for(lock, nap_time);
     }
