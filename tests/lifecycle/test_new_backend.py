@@ -22,8 +22,8 @@ def test_prints_the_next_three_commands(acmegen: Acmegen, tmp_path: Path) -> Non
     assert result.returncode == 0, result.stderr
     assert [line.strip() for line in result.stdout.splitlines()[-3:]] == [
         "cd acme",
-        "pip install --no-build-isolation -e .",
-        "pytest",
+        "acmegen build    # pip install --no-build-isolation -e .",
+        "acmegen test     # pytest",
     ]
     assert (tmp_path / "acme" / "acmegen.lock").is_file()
 
