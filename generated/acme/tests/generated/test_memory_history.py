@@ -132,6 +132,17 @@ def test_context_is_kept_as_asked(record):
     assert events_of("all") == (True, True, True, True)
 
 
+def test_state_is_about_the_memory_in_use(record):
+    """As in torch.cuda, of what happens only the last event is kept."""
+    record("state")
+    x = allocate_for_the_test()
+    allocate_for_the_test()
+    snapshot = torch.acme.memory._snapshot()
+    (block,) = blocks_of(snapshot, x)
+    assert is_from_here(block["frames"])
+    assert [event["action"] for event in snapshot["device_traces"][0]] == ["snapshot"]
+
+
 def test_history_is_bounded_and_can_be_stopped(record):
     record(max_entries=10, context=None)
     for _ in range(20):

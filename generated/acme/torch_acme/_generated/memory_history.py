@@ -36,8 +36,9 @@ def _record_memory_history(
     As `torch.cuda.memory._record_memory_history`, without its options about compiled code and annotations.
 
     Args:
-        enabled: `"state"`: keep where the memory in use was allocated. `"all"`: keep the history of
-            all that the allocator does, too. None: stop, and forget both.
+        enabled: `"state"`: keep where the memory in use was allocated, and of what happens only the
+            last event. `"all"`: keep the history of all that the allocator does, too. None: stop,
+            and forget both.
         context: for what the stacks are kept: `"state"` for the memory in use, `"alloc"` also for
             the history's allocations, `"all"` also for what was freed. None: for nothing.
         stacks: `"python"`: the frames of Python. `"all"`: those of C++ as well.

@@ -65,7 +65,8 @@ void record_memory_history(const std::optional<std::string>& enabled,
   const ContextRecorder recorder = !context.has_value() ? nullptr
                                    : cpp_frames         ? gather_all_frames
                                                         : gather_python_frames;
-  // There is no history to keep for "state", which is about the memory in use.
+  // "state" is about the memory in use: as in torch.cuda, of what happens only the last event is
+  // kept.
   HistorySettings settings{.max_entries = enabled == "state" ? 1 : max_entries, .clear = clear};
   for (const std::string& name : skip_actions) {
     const std::optional<TraceEntry::Action> action = action_from_string(name);
