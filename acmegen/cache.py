@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_LONGEST_WAIT = 10.0  # seconds
+_POLL_SECONDS = 0.01
 
 
 def cache_folder() -> Path:
@@ -42,3 +52,29 @@ def write(kind: str, key: str, text: str) -> None:
         except OSError:
             with suppress(OSError):
                 Path(name).unlink()
+
+
+@contextmanager
+def hold(kind: str, key: str) -> Iterator[None]:
+    """For who computes what will be stored: another process that is about to compute the same is waited for.
+
+    Where files cannot be locked, or the other one takes too long, both of them compute it.
+    """
+    path = cache_folder() / "locks" / f"{kind}-{key}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    except OSError:
+        yield
+        return
+    with file:  # the lock ends with it
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while fcntl is not None and time.monotonic() < deadline:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_POLL_SECONDS)
+            except OSError:
+                break
+        yield

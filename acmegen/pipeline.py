@@ -29,7 +29,7 @@ from acmegen.plan.surface_changes import surface_changes
 from acmegen.render.format import Formatter, formatter_versions, load_black, nothing_formatted_yet
 from acmegen.render.outputs import Owner
 from acmegen.render.starter import starter_manifests
-from acmegen.render.tree import Tree, render
+from acmegen.render.tree import Tree, compile_templates, render
 from acmegen.workers import workers
 
 _MAY_FOLLOW = frozenset({codes.BAD_BACKWARD})
@@ -105,6 +105,8 @@ def generate(manifests: Path, project: Path, upgrade: bool = False, renaming: Re
     """
     locked = read_lock(project)
     with workers(nothing_formatted_yet(), load_black) as executor:
+        if executor is not None:
+            compile_templates(executor)
         resolved = resolve(manifests, locked, upgrade, renaming, executor)
         tree = render(resolved.plan, Formatter(executor))
     lock = Lock(

@@ -25,17 +25,21 @@ class InThisProcess(Executor):
 
 
 @contextmanager
-def workers(much_to_do: bool, prepare: Callable[[], None]) -> Iterator[Executor]:
-    """Processes that call `prepare` at once, or this process where there is not much to do.
+def workers(much_to_do: bool, prepare: Callable[[], None]) -> Iterator[Executor | None]:
+    """Processes that call `prepare` at once; None where there is not much to do.
 
-    Only where processes can be forked: others would take longer to start than they save.
+    Only where processes can be forked: others would take longer to start than they save. At the end, what they have not
+    begun is dropped.
     """
     if not much_to_do or "fork" not in get_all_start_methods():
-        yield InThisProcess()
+        yield None
         return
-    with ProcessPoolExecutor(mp_context=get_context("fork"), initializer=_begin, initargs=(prepare,)) as pool:
+    pool = ProcessPoolExecutor(mp_context=get_context("fork"), initializer=_begin, initargs=(prepare,))
+    try:
         pool.submit(_nothing)  # with the first task all processes are started
         yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _nothing() -> None:

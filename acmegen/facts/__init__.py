@@ -50,7 +50,7 @@ def load_facts(torch_root: Path | None = None, *, tileops: bool = False, executo
     executor = executor or InThisProcess()
     reading_headers = executor.submit(virtual_methods, install)
     reading_tileops = executor.submit(find_tileops) if tileops else None
-    operators = load_operators(install, executor)
+    operators = load_operators(install)
     methods = reading_headers.result()
     found = reading_tileops.result() if reading_tileops is not None else None
     digests = {

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from acmegen.cache import read, write
+from acmegen.cache import hold, read, write
 
 
 def digest(parts: Iterable[bytes]) -> str:
@@ -24,14 +24,19 @@ def cached(kind: str, key: str, compute: Callable[[], Any]) -> Any:
 
     `compute` returns what JSON can hold, and gets the same lists and mappings back that the cache would give.
     """
-    stored = read(kind, key)
-    if stored is not None:
-        checksum, _, body = stored.partition("\n")
-        if checksum == _checksum(body):
-            return json.loads(body)
-    body = json.dumps(compute(), separators=(",", ":"))
-    write(kind, key, f"{_checksum(body)}\n{body}")
+    body = _stored(kind, key)
+    if body is None:
+        with hold(kind, key):
+            body = _stored(kind, key)  # by another process meanwhile
+            if body is None:
+                body = json.dumps(compute(), separators=(",", ":"))
+                write(kind, key, f"{_checksum(body)}\n{body}")
     return json.loads(body)
+
+
+def _stored(kind: str, key: str) -> str | None:
+    checksum, _, body = (read(kind, key) or "").partition("\n")
+    return body if checksum == _checksum(body) else None
 
 
 def _checksum(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -11,7 +10,6 @@ from typing import Any, Literal, cast
 from acmegen.facts.cache import cached, digest
 from acmegen.facts.near_names import near_names
 from acmegen.facts.torch_install import TorchInstall
-from acmegen.workers import InThisProcess
 
 Variant = Literal["functional", "inplace", "out", "mutable"]
 
@@ -303,17 +301,14 @@ def operators_digest(install: TorchInstall) -> str:
     return digest(path.read_bytes() for path in _sources(install))
 
 
-def load_operators(install: TorchInstall, executor: Executor | None = None) -> Operators:
-    """The operators of `install`: from the cache, or else read through its torchgen, which takes about a second.
-
-    Some of it is read in `executor`; None for this process.
-    """
+def load_operators(install: TorchInstall) -> Operators:
+    """The operators of `install`: from the cache, or else read through its torchgen, which takes about a second."""
     key = digest([operators_digest(install).encode(), install.version.encode(), str(FORMAT).encode()])
 
     def read() -> dict[str, Any]:
         # Imported here, since a warm run needs neither it nor torchgen.
         from acmegen.facts.torchgen_reader import read_operators
 
-        return read_operators(install.torchgen, *_sources(install), executor or InThisProcess())
+        return read_operators(install.torchgen, *_sources(install))
 
     return Operators(cached("operators", key, read))

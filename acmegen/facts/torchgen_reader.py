@@ -9,7 +9,6 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -185,22 +184,19 @@ _UNSTRUCTURED: dict[str, Any] = {
 }
 
 
-def read_operators(
-    torchgen: Path, native_functions: Path, tags: Path, derivatives: Path, executor: Executor
-) -> dict[str, Any]:
-    """Parse the YAML files through the `torchgen` package in that folder; `derivatives` meanwhile in `executor`.
+def read_operators(torchgen: Path, native_functions: Path, tags: Path, derivatives: Path) -> dict[str, Any]:
+    """Parse the YAML files through the `torchgen` package in that folder.
 
     Returns:
         `arguments`: the rows of `Argument`, each once; `operators`: a row per overload, sorted by name, whose arguments
         are indices into those; `groups`: a row per group, by the name of the functional variant.
     """
-    reading_derivatives = executor.submit(_derivative_names, derivatives)
+    differentiable = _derivative_names(derivatives)
     with _torchgen_from(torchgen):
         from torchgen.gen import parse_native_yaml
 
         parsed = parse_native_yaml(str(native_functions), str(tags))
         kernels = _kernels(parsed.backend_indices)
-        differentiable = reading_derivatives.result()
         table = _Table()
         operators: dict[str, Any] = {}
         groups: dict[str, Any] = {}

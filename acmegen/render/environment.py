@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -72,6 +73,13 @@ def quoted(text: str) -> str:
         for character in text
     )
     return f'"{"".join(escaped)}"'
+
+
+def load_templates(templates: Iterable[str]) -> None:
+    """Load `templates`, which has them compiled into the cache. What is wrong with one shows when it is rendered."""
+    for template in templates:
+        with suppress(jinja2.TemplateError):
+            environment().get_template(template)
 
 
 def render_template(template: str, **context: object) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 
 from acmegen.data import data_folder
 from acmegen.plan.ops import Place
 from acmegen.plan.plan import Plan
-from acmegen.render.environment import render_template
+from acmegen.render.environment import load_templates, render_template
 from acmegen.render.format import Formatter
 from acmegen.render.header import with_header
 from acmegen.render.outputs import Owner, Rule, Serving, rule_for
@@ -37,11 +38,24 @@ class GeneratedFile:
 Tree = dict[str, GeneratedFile]
 
 SUFFIX = ".jinja"
+_PER_TASK = 10  # templates that are compiled at a time
 
 
 def _templates() -> tuple[str, ...]:
     root = data_folder("templates") / "backend"
     return tuple(path.relative_to(root).as_posix() for path in sorted(root.rglob("*" + SUFFIX)))
+
+
+def compile_templates(executor: Executor) -> None:
+    """Have all templates compiled in `executor`, before the plan is there that they are rendered for."""
+    files = [_file(template) for template in _templates()]
+    for first in range(0, len(files), _PER_TASK):
+        executor.submit(load_templates, files[first : first + _PER_TASK])
+
+
+def _file(template: str) -> str:
+    """Where the environment finds the `template` of a backend's file."""
+    return f"backend/{template}"
 
 
 def _instances(plan: Plan, templates: Iterable[str]) -> Iterator[tuple[str, str, Rule, dict[str, Serving]]]:
@@ -85,7 +99,7 @@ def render(plan: Plan, formatter: Formatter | None = None) -> Tree:
         other = taken.setdefault(path.casefold(), path)
         if other != path or path in tree:
             raise ValueError(f"templates {tree[other].template} and {template} both give {path}")
-        text = render_template(f"backend/{template}", **context, **variable)
+        text = render_template(_file(template), **context, **variable)
         entries = {places[operator] for value in variable.values() for operator in value.serves}
         tree[path] = GeneratedFile(text, rule.owner, template, rule.manifest, tuple(sorted(entries)))
         formatter.add(path, text)

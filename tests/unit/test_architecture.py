@@ -25,7 +25,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "pipeline": BOTTOM | {"__init__", "diagnostics", "facts", "manifest", "output", "plan", "render"},
     "health": BOTTOM | {"__init__", "diagnostics", "facts", "output", "plan", "render"},
     "vendoring": BOTTOM | {"diagnostics", "manifest", "output", "pipeline", "plan", "render"},
-    "cli": BOTTOM | {"__init__", "diagnostics", "health", "manifest", "output", "pipeline", "vendoring"},
+    "read_ahead": frozenset({"cache", "facts"}),
+    "cli": BOTTOM | {"__init__", "diagnostics", "health", "manifest", "output", "pipeline", "read_ahead", "vendoring"},
     "__main__": frozenset({"cli"}),
 }
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import pytest
 
+from acmegen import cache
 from acmegen.facts.cache import cached, digest
+from acmegen.facts.operators import load_operators
+from acmegen.facts.torch_install import find_torch
+from acmegen.read_ahead import read_operators_ahead
 
 
 class Computed:
@@ -30,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stored(folder: Path) -> Path:
-    (path,) = (path for path in folder.rglob("*") if path.is_file())
+    (path,) = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "locks")
     return path
 
 
@@ -40,6 +48,47 @@ def test_a_document_is_computed_once(folder: Path) -> None:
     assert cached("kind", "key", compute) == EXPECTED
     assert compute.times == 1
     assert stored(folder).is_file()
+
+
+def test_two_at_once_compute_once(folder: Path) -> None:
+    computed = Computed()
+    first_is_at_it, may_end = Event(), Event()
+
+    def compute() -> dict[str, object]:
+        first_is_at_it.set()
+        assert may_end.wait(60)
+        return computed()
+
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(cached, "kind", "key", compute)
+        assert first_is_at_it.wait(60)
+        second = threads.submit(cached, "kind", "key", computed)
+        sleep(0.1)
+        assert not second.done()
+        may_end.set()
+        assert first.result() == second.result() == EXPECTED
+    assert computed.times == 1
+
+
+def test_whoever_takes_too_long_is_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_LONGEST_WAIT", 0.1)
+    with cache.hold("kind", "key"):
+        assert cached("kind", "key", Computed()) == EXPECTED
+
+
+def test_operators_are_read_ahead_when_a_command_needs_them(folder: Path) -> None:
+    for arguments in (["explain", "ACM101"], []):
+        read_operators_ahead(arguments)
+        assert active_children() == []
+    read_operators_ahead(["regen", "--dry-run"])
+    for child in active_children():
+        child.join(60)
+    assert cache.holds("operators")
+    operators = stored(folder)
+    assert "add.Tensor" in load_operators(find_torch())
+    assert stored(folder) == operators, "found under the same key"
+    read_operators_ahead(["regen", "--dry-run"])
+    assert active_children() == []
 
 
 def test_keys_and_kinds_are_apart(folder: Path) -> None:

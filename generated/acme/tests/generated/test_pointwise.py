@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -34,10 +34,10 @@ class Case:
 
     name: str
     computes_in: str
-    inplace: str | None = None
-    out: str | None = None
-    conditions: tuple[str, ...] = ()
-    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    inplace: str | None
+    out: str | None
+    conditions: tuple[str, ...]
+    texts: dict[str, tuple[str, ...]]
 
     @property
     def dtypes(self) -> list[torch.dtype]:
@@ -56,693 +56,166 @@ class Case:
         return [argument.name for argument in self.arguments if "Tensor" in str(argument.type)]
 
 
-CASES = [
-    Case(
-        "abs",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="abs_",
-        out="abs.out",
-    ),
-    Case(
-        "acos",
-        "float64 float32 float16 bfloat16",
-        inplace="acos_",
-        out="acos.out",
-    ),
-    Case(
-        "acosh",
-        "float64 float32 float16 bfloat16",
-        inplace="acosh_",
-        out="acosh.out",
-    ),
-    Case(
-        "add.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="add_.Tensor",
-        out="add.out",
-    ),
-    Case(
-        "addcdiv",
-        "float64 float32 float16 bfloat16 complex64 complex128",
-        inplace="addcdiv_",
-        out="addcdiv.out",
-    ),
-    Case(
-        "addcmul",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 complex64 complex128",
-        inplace="addcmul_",
-        out="addcmul.out",
-    ),
-    Case(
-        "asin",
-        "float64 float32 float16 bfloat16",
-        inplace="asin_",
-        out="asin.out",
-    ),
-    Case(
-        "asinh",
-        "float64 float32 float16 bfloat16",
-        inplace="asinh_",
-        out="asinh.out",
-    ),
-    Case(
-        "atan",
-        "float64 float32 float16 bfloat16",
-        inplace="atan_",
-        out="atan.out",
-    ),
-    Case(
-        "atan2",
-        "float64 float32 float16 bfloat16",
-        inplace="atan2_",
-        out="atan2.out",
-    ),
-    Case(
-        "atanh",
-        "float64 float32 float16 bfloat16",
-        inplace="atanh_",
-        out="atanh.out",
-    ),
-    Case(
-        "bitwise_and.Tensor",
-        "uint8 int8 int16 int32 int64 bool",
-        inplace="bitwise_and_.Tensor",
-        out="bitwise_and.Tensor_out",
-    ),
-    Case(
-        "bitwise_left_shift.Tensor",
-        "uint8 int8 int16 int32 int64",
-        inplace="bitwise_left_shift_.Tensor",
-        out="bitwise_left_shift.Tensor_out",
-    ),
-    Case(
-        "bitwise_not",
-        "uint8 int8 int16 int32 int64 bool",
-        inplace="bitwise_not_",
-        out="bitwise_not.out",
-    ),
-    Case(
-        "bitwise_or.Tensor",
-        "uint8 int8 int16 int32 int64 bool",
-        inplace="bitwise_or_.Tensor",
-        out="bitwise_or.Tensor_out",
-    ),
-    Case(
-        "bitwise_right_shift.Tensor",
-        "uint8 int8 int16 int32 int64",
-        inplace="bitwise_right_shift_.Tensor",
-        out="bitwise_right_shift.Tensor_out",
-    ),
-    Case(
-        "bitwise_xor.Tensor",
-        "uint8 int8 int16 int32 int64 bool",
-        inplace="bitwise_xor_.Tensor",
-        out="bitwise_xor.Tensor_out",
-    ),
-    Case(
-        "ceil",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="ceil_",
-        out="ceil.out",
-    ),
-    Case(
-        "clamp",
-        "float64 float32 float16 bfloat16 int32 int64",
-        inplace="clamp_",
-        out="clamp.out",
-    ),
-    Case(
-        "clamp.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="clamp_.Tensor",
-        out="clamp.Tensor_out",
-    ),
-    Case(
-        "clamp_max",
-        "float64 float32 float16 bfloat16 int32 int64",
-        inplace="clamp_max_",
-        out="clamp_max.out",
-    ),
-    Case(
-        "clamp_max.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="clamp_max_.Tensor",
-        out="clamp_max.Tensor_out",
-    ),
-    Case(
-        "clamp_min",
-        "float64 float32 float16 bfloat16 int32 int64",
-        inplace="clamp_min_",
-        out="clamp_min.out",
-    ),
-    Case(
-        "clamp_min.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="clamp_min_.Tensor",
-        out="clamp_min.Tensor_out",
-    ),
-    Case(
-        "copysign.Tensor",
-        "float64 float32 float16 bfloat16",
-        inplace="copysign_.Tensor",
-        out="copysign.out",
-    ),
-    Case(
-        "cos",
-        "float64 float32 float16 bfloat16",
-        inplace="cos_",
-        out="cos.out",
-    ),
-    Case(
-        "cosh",
-        "float64 float32 float16 bfloat16",
-        inplace="cosh_",
-        out="cosh.out",
-    ),
-    Case(
-        "div.Tensor",
-        "float64 float32 float16 bfloat16 complex64 complex128",
-        inplace="div_.Tensor",
-        out="div.out",
-    ),
-    Case(
-        "div.Tensor_mode",
-        "float64 float32 float16 bfloat16",
-        inplace="div_.Tensor_mode",
-        out="div.out_mode",
-        texts={"rounding_mode": ("floor", "trunc")},
-    ),
-    Case(
-        "elu",
-        "float64 float32 float16 bfloat16",
-        inplace="elu_",
-        out="elu.out",
-    ),
-    Case(
-        "elu_backward",
-        "float64 float32 float16 bfloat16",
-        out="elu_backward.grad_input",
-    ),
-    Case(
-        "eq.Scalar",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="eq_.Scalar",
-        out="eq.Scalar_out",
-    ),
-    Case(
-        "eq.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="eq_.Tensor",
-        out="eq.Tensor_out",
-    ),
-    Case(
-        "erf",
-        "float64 float32 float16 bfloat16",
-        inplace="erf_",
-        out="erf.out",
-    ),
-    Case(
-        "erfc",
-        "float64 float32 float16 bfloat16",
-        inplace="erfc_",
-        out="erfc.out",
-    ),
-    Case(
-        "exp",
-        "float64 float32 float16 bfloat16",
-        inplace="exp_",
-        out="exp.out",
-    ),
-    Case(
-        "exp2",
-        "float64 float32 float16 bfloat16",
-        inplace="exp2_",
-        out="exp2.out",
-    ),
-    Case(
-        "expm1",
-        "float64 float32 float16 bfloat16",
-        inplace="expm1_",
-        out="expm1.out",
-    ),
-    Case(
-        "floor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="floor_",
-        out="floor.out",
-    ),
-    Case(
-        "fmax",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        out="fmax.out",
-    ),
-    Case(
-        "fmin",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        out="fmin.out",
-    ),
-    Case(
-        "fmod.Tensor",
-        "float64 float32 float16 bfloat16",
-        inplace="fmod_.Tensor",
-        out="fmod.Tensor_out",
-    ),
-    Case(
-        "frac",
-        "float64 float32 float16 bfloat16",
-        inplace="frac_",
-        out="frac.out",
-    ),
-    Case(
-        "ge.Scalar",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="ge_.Scalar",
-        out="ge.Scalar_out",
-    ),
-    Case(
-        "ge.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="ge_.Tensor",
-        out="ge.Tensor_out",
-    ),
-    Case(
-        "gelu",
-        "float64 float32 float16 bfloat16",
-        inplace="gelu_",
-        out="gelu.out",
-        texts={"approximate": ("tanh",)},
-    ),
-    Case(
-        "gelu_backward",
-        "float64 float32 float16 bfloat16",
-        out="gelu_backward.grad_input",
-        texts={"approximate": ("tanh",)},
-    ),
-    Case(
-        "gt.Scalar",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="gt_.Scalar",
-        out="gt.Scalar_out",
-    ),
-    Case(
-        "gt.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="gt_.Tensor",
-        out="gt.Tensor_out",
-    ),
-    Case(
-        "hardshrink",
-        "float64 float32 float16 bfloat16",
-        out="hardshrink.out",
-    ),
-    Case(
-        "hardshrink_backward",
-        "float64 float32 float16 bfloat16",
-        out="hardshrink_backward.grad_input",
-    ),
-    Case(
-        "hardsigmoid",
-        "float64 float32 float16 bfloat16",
-        inplace="hardsigmoid_",
-        out="hardsigmoid.out",
-    ),
-    Case(
-        "hardsigmoid_backward",
-        "float64 float32 float16 bfloat16",
-        out="hardsigmoid_backward.grad_input",
-    ),
-    Case(
-        "hardswish",
-        "float64 float32 float16 bfloat16",
-        inplace="hardswish_",
-        out="hardswish.out",
-    ),
-    Case(
-        "hardswish_backward",
-        "float64 float32 float16 bfloat16",
-        out="hardswish_backward.out",
-    ),
-    Case(
-        "hardtanh",
-        "float64 float32 float16 bfloat16",
-        inplace="hardtanh_",
-        out="hardtanh.out",
-    ),
-    Case(
-        "hardtanh_backward",
-        "float64 float32 float16 bfloat16",
-        out="hardtanh_backward.grad_input",
-    ),
-    Case(
-        "heaviside",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="heaviside_",
-        out="heaviside.out",
-    ),
-    Case(
-        "hypot",
-        "float64 float32 float16 bfloat16",
-        inplace="hypot_",
-        out="hypot.out",
-    ),
-    Case(
-        "isnan",
-        "float64 float32 float16 bfloat16 complex64 complex128",
-        out="isnan.out",
-    ),
-    Case(
-        "isneginf",
-        "float64 float32 float16 bfloat16",
-        out="isneginf.out",
-    ),
-    Case(
-        "isposinf",
-        "float64 float32 float16 bfloat16",
-        out="isposinf.out",
-    ),
-    Case(
-        "le.Scalar",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="le_.Scalar",
-        out="le.Scalar_out",
-    ),
-    Case(
-        "le.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="le_.Tensor",
-        out="le.Tensor_out",
-    ),
-    Case(
-        "leaky_relu",
-        "float64 float32 float16 bfloat16",
-        inplace="leaky_relu_",
-        out="leaky_relu.out",
-    ),
-    Case(
-        "leaky_relu_backward",
-        "float64 float32 float16 bfloat16",
-        out="leaky_relu_backward.grad_input",
-    ),
-    Case(
-        "lerp.Scalar",
-        "float64 float32 float16 bfloat16",
-        inplace="lerp_.Scalar",
-        out="lerp.Scalar_out",
-    ),
-    Case(
-        "lerp.Tensor",
-        "float64 float32 float16 bfloat16",
-        inplace="lerp_.Tensor",
-        out="lerp.Tensor_out",
-    ),
-    Case(
-        "log",
-        "float64 float32 float16 bfloat16",
-        inplace="log_",
-        out="log.out",
-    ),
-    Case(
-        "log10",
-        "float64 float32 float16 bfloat16",
-        inplace="log10_",
-        out="log10.out",
-    ),
-    Case(
-        "log1p",
-        "float64 float32 float16 bfloat16",
-        inplace="log1p_",
-        out="log1p.out",
-    ),
-    Case(
-        "log2",
-        "float64 float32 float16 bfloat16",
-        inplace="log2_",
-        out="log2.out",
-    ),
-    Case(
-        "logaddexp",
-        "float64 float32 float16 bfloat16",
-        out="logaddexp.out",
-    ),
-    Case(
-        "logaddexp2",
-        "float64 float32 float16 bfloat16",
-        out="logaddexp2.out",
-    ),
-    Case(
-        "logical_and",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="logical_and_",
-        out="logical_and.out",
-    ),
-    Case(
-        "logical_not",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="logical_not_",
-        out="logical_not.out",
-    ),
-    Case(
-        "logical_or",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="logical_or_",
-        out="logical_or.out",
-    ),
-    Case(
-        "logical_xor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="logical_xor_",
-        out="logical_xor.out",
-    ),
-    Case(
-        "lt.Scalar",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="lt_.Scalar",
-        out="lt.Scalar_out",
-    ),
-    Case(
-        "lt.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="lt_.Tensor",
-        out="lt.Tensor_out",
-    ),
-    Case(
-        "maximum",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        out="maximum.out",
-    ),
-    Case(
-        "minimum",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        out="minimum.out",
-    ),
-    Case(
-        "mish",
-        "float64 float32 float16 bfloat16",
-        inplace="mish_",
-        out="mish.out",
-    ),
-    Case(
-        "mul.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="mul_.Tensor",
-        out="mul.out",
-    ),
-    Case(
-        "ne.Scalar",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="ne_.Scalar",
-        out="ne.Scalar_out",
-    ),
-    Case(
-        "ne.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        inplace="ne_.Tensor",
-        out="ne.Tensor_out",
-    ),
-    Case(
-        "neg",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 complex64 complex128",
-        inplace="neg_",
-        out="neg.out",
-    ),
-    Case(
-        "pow.Tensor_Scalar",
-        "float64 float32 float16 bfloat16",
-        inplace="pow_.Scalar",
-        out="pow.Tensor_Scalar_out",
-    ),
-    Case(
-        "pow.Tensor_Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="pow_.Tensor",
-        out="pow.Tensor_Tensor_out",
-    ),
-    Case(
-        "reciprocal",
-        "float64 float32 float16 bfloat16 complex64 complex128",
-        inplace="reciprocal_",
-        out="reciprocal.out",
-    ),
-    Case(
-        "relu",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="relu_",
-        out="relu.out",
-    ),
-    Case(
-        "remainder.Tensor",
-        "float64 float32 float16 bfloat16",
-        inplace="remainder_.Tensor",
-        out="remainder.Tensor_out",
-    ),
-    Case(
-        "round",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="round_",
-        out="round.out",
-    ),
-    Case(
-        "rsqrt",
-        "float64 float32 float16 bfloat16",
-        inplace="rsqrt_",
-        out="rsqrt.out",
-    ),
-    Case(
-        "sgn",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="sgn_",
-        out="sgn.out",
-    ),
-    Case(
-        "sigmoid",
-        "float64 float32 float16 bfloat16",
-        inplace="sigmoid_",
-        out="sigmoid.out",
-    ),
-    Case(
-        "sigmoid_backward",
-        "float64 float32 float16 bfloat16",
-        out="sigmoid_backward.grad_input",
-    ),
-    Case(
-        "sign",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        inplace="sign_",
-        out="sign.out",
-    ),
-    Case(
-        "signbit",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool",
-        out="signbit.out",
-    ),
-    Case(
-        "silu",
-        "float64 float32 float16 bfloat16",
-        inplace="silu_",
-        out="silu.out",
-    ),
-    Case(
-        "silu_backward",
-        "float64 float32 float16 bfloat16",
-        out="silu_backward.grad_input",
-    ),
-    Case(
-        "sin",
-        "float64 float32 float16 bfloat16",
-        inplace="sin_",
-        out="sin.out",
-    ),
-    Case(
-        "sinc",
-        "float64 float32 float16 bfloat16",
-        inplace="sinc_",
-        out="sinc.out",
-    ),
-    Case(
-        "sinh",
-        "float64 float32 float16 bfloat16",
-        inplace="sinh_",
-        out="sinh.out",
-    ),
-    Case(
-        "softplus",
-        "float64 float32 float16 bfloat16",
-        out="softplus.out",
-    ),
-    Case(
-        "softplus_backward",
-        "float64 float32 float16 bfloat16",
-        out="softplus_backward.grad_input",
-    ),
-    Case(
-        "softshrink",
-        "float64 float32 float16 bfloat16",
-        out="softshrink.out",
-    ),
-    Case(
-        "softshrink_backward",
-        "float64 float32 float16 bfloat16",
-        out="softshrink_backward.grad_input",
-    ),
-    Case(
-        "sqrt",
-        "float64 float32 float16 bfloat16",
-        inplace="sqrt_",
-        out="sqrt.out",
-    ),
-    Case(
-        "sub.Tensor",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 complex64 complex128",
-        inplace="sub_.Tensor",
-        out="sub.out",
-    ),
-    Case(
-        "tan",
-        "float64 float32 float16 bfloat16",
-        inplace="tan_",
-        out="tan.out",
-    ),
-    Case(
-        "tanh",
-        "float64 float32 float16 bfloat16",
-        inplace="tanh_",
-        out="tanh.out",
-    ),
-    Case(
-        "tanh_backward",
-        "float64 float32 float16 bfloat16",
-        out="tanh_backward.grad_input",
-    ),
-    Case(
-        "threshold",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="threshold_",
-        out="threshold.out",
-    ),
-    Case(
-        "threshold_backward",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        out="threshold_backward.grad_input",
-    ),
-    Case(
-        "trunc",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64",
-        inplace="trunc_",
-        out="trunc.out",
-    ),
-    Case(
-        "where.self",
-        "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128",
-        out="where.self_out",
-        conditions=("condition",),
-    ),
-    Case(
-        "xlogy.Tensor",
-        "float64 float32 float16 bfloat16",
-        inplace="xlogy_.Tensor",
-        out="xlogy.OutTensor",
-    ),
-]
+# By the dtypes that the kernels compute in: the functional, in-place and out overload of each operator, - for none.
+TABLE = {
+    "float64 float32 float16 bfloat16": """
+        acos acos_ acos.out
+        acosh acosh_ acosh.out
+        asin asin_ asin.out
+        asinh asinh_ asinh.out
+        atan atan_ atan.out
+        atan2 atan2_ atan2.out
+        atanh atanh_ atanh.out
+        copysign.Tensor copysign_.Tensor copysign.out
+        cos cos_ cos.out
+        cosh cosh_ cosh.out
+        div.Tensor_mode div_.Tensor_mode div.out_mode
+        elu elu_ elu.out
+        elu_backward - elu_backward.grad_input
+        erf erf_ erf.out
+        erfc erfc_ erfc.out
+        exp exp_ exp.out
+        exp2 exp2_ exp2.out
+        expm1 expm1_ expm1.out
+        fmod.Tensor fmod_.Tensor fmod.Tensor_out
+        frac frac_ frac.out
+        gelu gelu_ gelu.out
+        gelu_backward - gelu_backward.grad_input
+        hardshrink - hardshrink.out
+        hardshrink_backward - hardshrink_backward.grad_input
+        hardsigmoid hardsigmoid_ hardsigmoid.out
+        hardsigmoid_backward - hardsigmoid_backward.grad_input
+        hardswish hardswish_ hardswish.out
+        hardswish_backward - hardswish_backward.out
+        hardtanh hardtanh_ hardtanh.out
+        hardtanh_backward - hardtanh_backward.grad_input
+        hypot hypot_ hypot.out
+        isneginf - isneginf.out
+        isposinf - isposinf.out
+        leaky_relu leaky_relu_ leaky_relu.out
+        leaky_relu_backward - leaky_relu_backward.grad_input
+        lerp.Scalar lerp_.Scalar lerp.Scalar_out
+        lerp.Tensor lerp_.Tensor lerp.Tensor_out
+        log log_ log.out
+        log10 log10_ log10.out
+        log1p log1p_ log1p.out
+        log2 log2_ log2.out
+        logaddexp - logaddexp.out
+        logaddexp2 - logaddexp2.out
+        mish mish_ mish.out
+        pow.Tensor_Scalar pow_.Scalar pow.Tensor_Scalar_out
+        remainder.Tensor remainder_.Tensor remainder.Tensor_out
+        rsqrt rsqrt_ rsqrt.out
+        sigmoid sigmoid_ sigmoid.out
+        sigmoid_backward - sigmoid_backward.grad_input
+        silu silu_ silu.out
+        silu_backward - silu_backward.grad_input
+        sin sin_ sin.out
+        sinc sinc_ sinc.out
+        sinh sinh_ sinh.out
+        softplus - softplus.out
+        softplus_backward - softplus_backward.grad_input
+        softshrink - softshrink.out
+        softshrink_backward - softshrink_backward.grad_input
+        sqrt sqrt_ sqrt.out
+        tan tan_ tan.out
+        tanh tanh_ tanh.out
+        tanh_backward - tanh_backward.grad_input
+        xlogy.Tensor xlogy_.Tensor xlogy.OutTensor
+    """,
+    "float64 float32 float16 bfloat16 complex64 complex128": """
+        addcdiv addcdiv_ addcdiv.out
+        div.Tensor div_.Tensor div.out
+        isnan - isnan.out
+        reciprocal reciprocal_ reciprocal.out
+    """,
+    "float64 float32 float16 bfloat16 int32 int64": """
+        clamp clamp_ clamp.out
+        clamp_max clamp_max_ clamp_max.out
+        clamp_min clamp_min_ clamp_min.out
+    """,
+    "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64": """
+        abs abs_ abs.out
+        ceil ceil_ ceil.out
+        clamp.Tensor clamp_.Tensor clamp.Tensor_out
+        clamp_max.Tensor clamp_max_.Tensor clamp_max.Tensor_out
+        clamp_min.Tensor clamp_min_.Tensor clamp_min.Tensor_out
+        floor floor_ floor.out
+        pow.Tensor_Tensor pow_.Tensor pow.Tensor_Tensor_out
+        relu relu_ relu.out
+        round round_ round.out
+        threshold threshold_ threshold.out
+        threshold_backward - threshold_backward.grad_input
+        trunc trunc_ trunc.out
+    """,
+    "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool": """
+        fmax - fmax.out
+        fmin - fmin.out
+        ge.Scalar ge_.Scalar ge.Scalar_out
+        ge.Tensor ge_.Tensor ge.Tensor_out
+        gt.Scalar gt_.Scalar gt.Scalar_out
+        gt.Tensor gt_.Tensor gt.Tensor_out
+        heaviside heaviside_ heaviside.out
+        le.Scalar le_.Scalar le.Scalar_out
+        le.Tensor le_.Tensor le.Tensor_out
+        lt.Scalar lt_.Scalar lt.Scalar_out
+        lt.Tensor lt_.Tensor lt.Tensor_out
+        maximum - maximum.out
+        minimum - minimum.out
+        sgn sgn_ sgn.out
+        sign sign_ sign.out
+        signbit - signbit.out
+    """,
+    "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool complex64 complex128": """
+        add.Tensor add_.Tensor add.out
+        eq.Scalar eq_.Scalar eq.Scalar_out
+        eq.Tensor eq_.Tensor eq.Tensor_out
+        logical_and logical_and_ logical_and.out
+        logical_not logical_not_ logical_not.out
+        logical_or logical_or_ logical_or.out
+        logical_xor logical_xor_ logical_xor.out
+        mul.Tensor mul_.Tensor mul.out
+        ne.Scalar ne_.Scalar ne.Scalar_out
+        ne.Tensor ne_.Tensor ne.Tensor_out
+        where.self - where.self_out
+    """,
+    "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 complex64 complex128": """
+        addcmul addcmul_ addcmul.out
+        neg neg_ neg.out
+        sub.Tensor sub_.Tensor sub.out
+    """,
+    "uint8 int8 int16 int32 int64": """
+        bitwise_left_shift.Tensor bitwise_left_shift_.Tensor bitwise_left_shift.Tensor_out
+        bitwise_right_shift.Tensor bitwise_right_shift_.Tensor bitwise_right_shift.Tensor_out
+    """,
+    "uint8 int8 int16 int32 int64 bool": """
+        bitwise_and.Tensor bitwise_and_.Tensor bitwise_and.Tensor_out
+        bitwise_not bitwise_not_ bitwise_not.out
+        bitwise_or.Tensor bitwise_or_.Tensor bitwise_or.Tensor_out
+        bitwise_xor.Tensor bitwise_xor_.Tensor bitwise_xor.Tensor_out
+    """,
+}
+# By operator: its tensors that are read as truth values.
+CONDITIONS: dict[str, tuple[str, ...]] = {
+    "where.self": ("condition",),
+}
+# By operator and string argument: the values that the kernel tells apart.
+TEXTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "div.Tensor_mode": {"rounding_mode": ("floor", "trunc")},
+    "gelu": {"approximate": ("tanh",)},
+    "gelu_backward": {"approximate": ("tanh",)},
+}
+
+
+def cases() -> Iterator[Case]:
+    for dtypes, operators in TABLE.items():
+        for operator in operators.strip().splitlines():
+            name, inplace, out = (None if part == "-" else part for part in operator.split())
+            assert name is not None
+            yield Case(name, dtypes, inplace, out, CONDITIONS.get(name, ()), TEXTS.get(name, {}))
+
+
+CASES = list(cases())
 
 # Of scalar arguments: the first one gets the first value, and so on.
 NUMBERS = {

@@ -13,405 +13,406 @@ import torch_acme  # noqa: F401
 
 DEVICE = "acme"
 
-# How the manifests have each overload served.
-SERVED = {
-    "_copy_from": "runtime",
-    "_copy_from_and_resize": "runtime",
-    "_cudnn_rnn": "unsupported",
-    "_local_scalar_dense": "runtime",
-    "_log_softmax": "library",
-    "_log_softmax.out": "library",
-    "_log_softmax_backward_data": "library",
-    "_log_softmax_backward_data.out": "library",
-    "_reshape_alias": "runtime",
-    "_softmax": "library",
-    "_softmax.out": "library",
-    "_softmax_backward_data": "library",
-    "_softmax_backward_data.out": "library",
-    "_thnn_fused_lstm_cell": "user",
-    "_to_copy": "runtime",
-    "abs": "expr",
-    "abs.out": "expr",
-    "abs_": "expr",
-    "acme::rms_norm": "library",
-    "acme::rms_norm_backward": "library",
-    "acos": "expr",
-    "acos.out": "expr",
-    "acos_": "expr",
-    "acosh": "expr",
-    "acosh.out": "expr",
-    "acosh_": "expr",
-    "add.Tensor": "expr",
-    "add.out": "expr",
-    "add_.Tensor": "expr",
-    "addcdiv": "expr",
-    "addcdiv.out": "expr",
-    "addcdiv_": "expr",
-    "addcmul": "expr",
-    "addcmul.out": "expr",
-    "addcmul_": "expr",
-    "addmm": "library",
-    "addmm.out": "library",
-    "addmm_": "library",
-    "amax": "library",
-    "amax.out": "library",
-    "amin": "library",
-    "amin.out": "library",
-    "as_strided": "runtime",
-    "asin": "expr",
-    "asin.out": "expr",
-    "asin_": "expr",
-    "asinh": "expr",
-    "asinh.out": "expr",
-    "asinh_": "expr",
-    "atan": "expr",
-    "atan.out": "expr",
-    "atan2": "expr",
-    "atan2.out": "expr",
-    "atan2_": "expr",
-    "atan_": "expr",
-    "atanh": "expr",
-    "atanh.out": "expr",
-    "atanh_": "expr",
-    "bernoulli_.Tensor": "runtime",
-    "bernoulli_.float": "runtime",
-    "bitwise_and.Tensor": "expr",
-    "bitwise_and.Tensor_out": "expr",
-    "bitwise_and_.Tensor": "expr",
-    "bitwise_left_shift.Tensor": "expr",
-    "bitwise_left_shift.Tensor_out": "expr",
-    "bitwise_left_shift_.Tensor": "expr",
-    "bitwise_not": "expr",
-    "bitwise_not.out": "expr",
-    "bitwise_not_": "expr",
-    "bitwise_or.Tensor": "expr",
-    "bitwise_or.Tensor_out": "expr",
-    "bitwise_or_.Tensor": "expr",
-    "bitwise_right_shift.Tensor": "expr",
-    "bitwise_right_shift.Tensor_out": "expr",
-    "bitwise_right_shift_.Tensor": "expr",
-    "bitwise_xor.Tensor": "expr",
-    "bitwise_xor.Tensor_out": "expr",
-    "bitwise_xor_.Tensor": "expr",
-    "bmm": "library",
-    "bmm.out": "library",
-    "ceil": "expr",
-    "ceil.out": "expr",
-    "ceil_": "expr",
-    "clamp": "expr",
-    "clamp.Tensor": "expr",
-    "clamp.Tensor_out": "expr",
-    "clamp.out": "expr",
-    "clamp_": "expr",
-    "clamp_.Tensor": "expr",
-    "clamp_max": "expr",
-    "clamp_max.Tensor": "expr",
-    "clamp_max.Tensor_out": "expr",
-    "clamp_max.out": "expr",
-    "clamp_max_": "expr",
-    "clamp_max_.Tensor": "expr",
-    "clamp_min": "expr",
-    "clamp_min.Tensor": "expr",
-    "clamp_min.Tensor_out": "expr",
-    "clamp_min.out": "expr",
-    "clamp_min_": "expr",
-    "clamp_min_.Tensor": "expr",
-    "convolution_backward_overrideable": "runtime",
-    "convolution_overrideable": "runtime",
-    "copysign.Tensor": "expr",
-    "copysign.out": "expr",
-    "copysign_.Tensor": "expr",
-    "cos": "expr",
-    "cos.out": "expr",
-    "cos_": "expr",
-    "cosh": "expr",
-    "cosh.out": "expr",
-    "cosh_": "expr",
-    "cumsum": "reference",
-    "cumsum.out": "reference",
-    "cumsum_": "reference",
-    "div.Tensor": "expr",
-    "div.Tensor_mode": "expr",
-    "div.out": "expr",
-    "div.out_mode": "expr",
-    "div_.Tensor": "expr",
-    "div_.Tensor_mode": "expr",
-    "elu": "expr",
-    "elu.out": "expr",
-    "elu_": "expr",
-    "elu_backward": "expr",
-    "elu_backward.grad_input": "expr",
-    "embedding": "library",
-    "embedding_dense_backward": "library",
-    "empty.memory_format": "runtime",
-    "empty_strided": "runtime",
-    "eq.Scalar": "expr",
-    "eq.Scalar_out": "expr",
-    "eq.Tensor": "expr",
-    "eq.Tensor_out": "expr",
-    "eq_.Scalar": "expr",
-    "eq_.Tensor": "expr",
-    "erf": "expr",
-    "erf.out": "expr",
-    "erf_": "expr",
-    "erfc": "expr",
-    "erfc.out": "expr",
-    "erfc_": "expr",
-    "exp": "expr",
-    "exp.out": "expr",
-    "exp2": "expr",
-    "exp2.out": "expr",
-    "exp2_": "expr",
-    "exp_": "expr",
-    "expm1": "expr",
-    "expm1.out": "expr",
-    "expm1_": "expr",
-    "fill_.Scalar": "runtime",
-    "fill_.Tensor": "runtime",
-    "floor": "expr",
-    "floor.out": "expr",
-    "floor_": "expr",
-    "fmax": "expr",
-    "fmax.out": "expr",
-    "fmin": "expr",
-    "fmin.out": "expr",
-    "fmod.Tensor": "expr",
-    "fmod.Tensor_out": "expr",
-    "fmod_.Tensor": "expr",
-    "frac": "expr",
-    "frac.out": "expr",
-    "frac_": "expr",
-    "ge.Scalar": "expr",
-    "ge.Scalar_out": "expr",
-    "ge.Tensor": "expr",
-    "ge.Tensor_out": "expr",
-    "ge_.Scalar": "expr",
-    "ge_.Tensor": "expr",
-    "gelu": "expr",
-    "gelu.out": "expr",
-    "gelu_": "expr",
-    "gelu_backward": "expr",
-    "gelu_backward.grad_input": "expr",
-    "gt.Scalar": "expr",
-    "gt.Scalar_out": "expr",
-    "gt.Tensor": "expr",
-    "gt.Tensor_out": "expr",
-    "gt_.Scalar": "expr",
-    "gt_.Tensor": "expr",
-    "hardshrink": "expr",
-    "hardshrink.out": "expr",
-    "hardshrink_backward": "expr",
-    "hardshrink_backward.grad_input": "expr",
-    "hardsigmoid": "expr",
-    "hardsigmoid.out": "expr",
-    "hardsigmoid_": "expr",
-    "hardsigmoid_backward": "expr",
-    "hardsigmoid_backward.grad_input": "expr",
-    "hardswish": "expr",
-    "hardswish.out": "expr",
-    "hardswish_": "expr",
-    "hardswish_backward": "expr",
-    "hardswish_backward.out": "expr",
-    "hardtanh": "expr",
-    "hardtanh.out": "expr",
-    "hardtanh_": "expr",
-    "hardtanh_backward": "expr",
-    "hardtanh_backward.grad_input": "expr",
-    "heaviside": "expr",
-    "heaviside.out": "expr",
-    "heaviside_": "expr",
-    "histc": "fallback",
-    "hypot": "expr",
-    "hypot.out": "expr",
-    "hypot_": "expr",
-    "isnan": "expr",
-    "isnan.out": "expr",
-    "isneginf": "expr",
-    "isneginf.out": "expr",
-    "isposinf": "expr",
-    "isposinf.out": "expr",
-    "le.Scalar": "expr",
-    "le.Scalar_out": "expr",
-    "le.Tensor": "expr",
-    "le.Tensor_out": "expr",
-    "le_.Scalar": "expr",
-    "le_.Tensor": "expr",
-    "leaky_relu": "expr",
-    "leaky_relu.out": "expr",
-    "leaky_relu_": "expr",
-    "leaky_relu_backward": "expr",
-    "leaky_relu_backward.grad_input": "expr",
-    "lerp.Scalar": "expr",
-    "lerp.Scalar_out": "expr",
-    "lerp.Tensor": "expr",
-    "lerp.Tensor_out": "expr",
-    "lerp_.Scalar": "expr",
-    "lerp_.Tensor": "expr",
-    "log": "expr",
-    "log.out": "expr",
-    "log10": "expr",
-    "log10.out": "expr",
-    "log10_": "expr",
-    "log1p": "expr",
-    "log1p.out": "expr",
-    "log1p_": "expr",
-    "log2": "expr",
-    "log2.out": "expr",
-    "log2_": "expr",
-    "log_": "expr",
-    "logaddexp": "expr",
-    "logaddexp.out": "expr",
-    "logaddexp2": "expr",
-    "logaddexp2.out": "expr",
-    "logical_and": "expr",
-    "logical_and.out": "expr",
-    "logical_and_": "expr",
-    "logical_not": "expr",
-    "logical_not.out": "expr",
-    "logical_not_": "expr",
-    "logical_or": "expr",
-    "logical_or.out": "expr",
-    "logical_or_": "expr",
-    "logical_xor": "expr",
-    "logical_xor.out": "expr",
-    "logical_xor_": "expr",
-    "lt.Scalar": "expr",
-    "lt.Scalar_out": "expr",
-    "lt.Tensor": "expr",
-    "lt.Tensor_out": "expr",
-    "lt_.Scalar": "expr",
-    "lt_.Tensor": "expr",
-    "matmul": "composite",
-    "maximum": "expr",
-    "maximum.out": "expr",
-    "mean.dim": "library",
-    "mean.out": "library",
-    "minimum": "expr",
-    "minimum.out": "expr",
-    "mish": "expr",
-    "mish.out": "expr",
-    "mish_": "expr",
-    "mm": "library",
-    "mm.out": "library",
-    "mul.Tensor": "expr",
-    "mul.out": "expr",
-    "mul_.Tensor": "expr",
-    "native_dropout": "runtime",
-    "native_dropout_backward": "runtime",
-    "native_layer_norm": "library",
-    "native_layer_norm_backward": "library",
-    "ne.Scalar": "expr",
-    "ne.Scalar_out": "expr",
-    "ne.Tensor": "expr",
-    "ne.Tensor_out": "expr",
-    "ne_.Scalar": "expr",
-    "ne_.Tensor": "expr",
-    "neg": "expr",
-    "neg.out": "expr",
-    "neg_": "expr",
-    "nonzero": "reference",
-    "normal_": "runtime",
-    "pow.Tensor_Scalar": "expr",
-    "pow.Tensor_Scalar_out": "expr",
-    "pow.Tensor_Tensor": "expr",
-    "pow.Tensor_Tensor_out": "expr",
-    "pow_.Scalar": "expr",
-    "pow_.Tensor": "expr",
-    "random_": "runtime",
-    "random_.from": "runtime",
-    "random_.to": "runtime",
-    "reciprocal": "expr",
-    "reciprocal.out": "expr",
-    "reciprocal_": "expr",
-    "record_stream": "runtime",
-    "relu": "expr",
-    "relu.out": "expr",
-    "relu_": "expr",
-    "remainder.Tensor": "expr",
-    "remainder.Tensor_out": "expr",
-    "remainder_.Tensor": "expr",
-    "resize_": "runtime",
-    "round": "expr",
-    "round.out": "expr",
-    "round_": "expr",
-    "rsqrt": "expr",
-    "rsqrt.out": "expr",
-    "rsqrt_": "expr",
-    "set_": "runtime",
-    "set_.source_Storage": "runtime",
-    "set_.source_Storage_storage_offset": "runtime",
-    "set_.source_Tensor": "runtime",
-    "sgn": "expr",
-    "sgn.out": "expr",
-    "sgn_": "expr",
-    "sigmoid": "expr",
-    "sigmoid.out": "expr",
-    "sigmoid_": "expr",
-    "sigmoid_backward": "expr",
-    "sigmoid_backward.grad_input": "expr",
-    "sign": "expr",
-    "sign.out": "expr",
-    "sign_": "expr",
-    "signbit": "expr",
-    "signbit.out": "expr",
-    "silu": "expr",
-    "silu.out": "expr",
-    "silu_": "expr",
-    "silu_backward": "expr",
-    "silu_backward.grad_input": "expr",
-    "sin": "expr",
-    "sin.out": "expr",
-    "sin_": "expr",
-    "sinc": "expr",
-    "sinc.out": "expr",
-    "sinc_": "expr",
-    "sinh": "expr",
-    "sinh.out": "expr",
-    "sinh_": "expr",
-    "softplus": "expr",
-    "softplus.out": "expr",
-    "softplus_backward": "expr",
-    "softplus_backward.grad_input": "expr",
-    "softshrink": "expr",
-    "softshrink.out": "expr",
-    "softshrink_backward": "expr",
-    "softshrink_backward.grad_input": "expr",
-    "sqrt": "expr",
-    "sqrt.out": "expr",
-    "sqrt_": "expr",
-    "sub.Tensor": "expr",
-    "sub.out": "expr",
-    "sub_.Tensor": "expr",
-    "sum.IntList_out": "library",
-    "sum.dim_IntList": "library",
-    "tan": "expr",
-    "tan.out": "expr",
-    "tan_": "expr",
-    "tanh": "expr",
-    "tanh.out": "expr",
-    "tanh_": "expr",
-    "tanh_backward": "expr",
-    "tanh_backward.grad_input": "expr",
-    "threshold": "expr",
-    "threshold.out": "expr",
-    "threshold_": "expr",
-    "threshold_backward": "expr",
-    "threshold_backward.grad_input": "expr",
-    "trunc": "expr",
-    "trunc.out": "expr",
-    "trunc_": "expr",
-    "unfold": "runtime",
-    "uniform_": "runtime",
-    "view": "runtime",
-    "view_as_complex": "runtime",
-    "view_as_real": "runtime",
-    "where.self": "expr",
-    "where.self_out": "expr",
-    "xlogy.OutTensor": "expr",
-    "xlogy.Tensor": "expr",
-    "xlogy_.Tensor": "expr",
-    "zero_": "runtime",
-}
+# Each overload, and how the manifests have it served.
+TABLE = """
+_copy_from runtime
+_copy_from_and_resize runtime
+_cudnn_rnn unsupported
+_local_scalar_dense runtime
+_log_softmax library
+_log_softmax.out library
+_log_softmax_backward_data library
+_log_softmax_backward_data.out library
+_reshape_alias runtime
+_softmax library
+_softmax.out library
+_softmax_backward_data library
+_softmax_backward_data.out library
+_thnn_fused_lstm_cell user
+_to_copy runtime
+abs expr
+abs.out expr
+abs_ expr
+acme::rms_norm library
+acme::rms_norm_backward library
+acos expr
+acos.out expr
+acos_ expr
+acosh expr
+acosh.out expr
+acosh_ expr
+add.Tensor expr
+add.out expr
+add_.Tensor expr
+addcdiv expr
+addcdiv.out expr
+addcdiv_ expr
+addcmul expr
+addcmul.out expr
+addcmul_ expr
+addmm library
+addmm.out library
+addmm_ library
+amax library
+amax.out library
+amin library
+amin.out library
+as_strided runtime
+asin expr
+asin.out expr
+asin_ expr
+asinh expr
+asinh.out expr
+asinh_ expr
+atan expr
+atan.out expr
+atan2 expr
+atan2.out expr
+atan2_ expr
+atan_ expr
+atanh expr
+atanh.out expr
+atanh_ expr
+bernoulli_.Tensor runtime
+bernoulli_.float runtime
+bitwise_and.Tensor expr
+bitwise_and.Tensor_out expr
+bitwise_and_.Tensor expr
+bitwise_left_shift.Tensor expr
+bitwise_left_shift.Tensor_out expr
+bitwise_left_shift_.Tensor expr
+bitwise_not expr
+bitwise_not.out expr
+bitwise_not_ expr
+bitwise_or.Tensor expr
+bitwise_or.Tensor_out expr
+bitwise_or_.Tensor expr
+bitwise_right_shift.Tensor expr
+bitwise_right_shift.Tensor_out expr
+bitwise_right_shift_.Tensor expr
+bitwise_xor.Tensor expr
+bitwise_xor.Tensor_out expr
+bitwise_xor_.Tensor expr
+bmm library
+bmm.out library
+ceil expr
+ceil.out expr
+ceil_ expr
+clamp expr
+clamp.Tensor expr
+clamp.Tensor_out expr
+clamp.out expr
+clamp_ expr
+clamp_.Tensor expr
+clamp_max expr
+clamp_max.Tensor expr
+clamp_max.Tensor_out expr
+clamp_max.out expr
+clamp_max_ expr
+clamp_max_.Tensor expr
+clamp_min expr
+clamp_min.Tensor expr
+clamp_min.Tensor_out expr
+clamp_min.out expr
+clamp_min_ expr
+clamp_min_.Tensor expr
+convolution_backward_overrideable runtime
+convolution_overrideable runtime
+copysign.Tensor expr
+copysign.out expr
+copysign_.Tensor expr
+cos expr
+cos.out expr
+cos_ expr
+cosh expr
+cosh.out expr
+cosh_ expr
+cumsum reference
+cumsum.out reference
+cumsum_ reference
+div.Tensor expr
+div.Tensor_mode expr
+div.out expr
+div.out_mode expr
+div_.Tensor expr
+div_.Tensor_mode expr
+elu expr
+elu.out expr
+elu_ expr
+elu_backward expr
+elu_backward.grad_input expr
+embedding library
+embedding_dense_backward library
+empty.memory_format runtime
+empty_strided runtime
+eq.Scalar expr
+eq.Scalar_out expr
+eq.Tensor expr
+eq.Tensor_out expr
+eq_.Scalar expr
+eq_.Tensor expr
+erf expr
+erf.out expr
+erf_ expr
+erfc expr
+erfc.out expr
+erfc_ expr
+exp expr
+exp.out expr
+exp2 expr
+exp2.out expr
+exp2_ expr
+exp_ expr
+expm1 expr
+expm1.out expr
+expm1_ expr
+fill_.Scalar runtime
+fill_.Tensor runtime
+floor expr
+floor.out expr
+floor_ expr
+fmax expr
+fmax.out expr
+fmin expr
+fmin.out expr
+fmod.Tensor expr
+fmod.Tensor_out expr
+fmod_.Tensor expr
+frac expr
+frac.out expr
+frac_ expr
+ge.Scalar expr
+ge.Scalar_out expr
+ge.Tensor expr
+ge.Tensor_out expr
+ge_.Scalar expr
+ge_.Tensor expr
+gelu expr
+gelu.out expr
+gelu_ expr
+gelu_backward expr
+gelu_backward.grad_input expr
+gt.Scalar expr
+gt.Scalar_out expr
+gt.Tensor expr
+gt.Tensor_out expr
+gt_.Scalar expr
+gt_.Tensor expr
+hardshrink expr
+hardshrink.out expr
+hardshrink_backward expr
+hardshrink_backward.grad_input expr
+hardsigmoid expr
+hardsigmoid.out expr
+hardsigmoid_ expr
+hardsigmoid_backward expr
+hardsigmoid_backward.grad_input expr
+hardswish expr
+hardswish.out expr
+hardswish_ expr
+hardswish_backward expr
+hardswish_backward.out expr
+hardtanh expr
+hardtanh.out expr
+hardtanh_ expr
+hardtanh_backward expr
+hardtanh_backward.grad_input expr
+heaviside expr
+heaviside.out expr
+heaviside_ expr
+histc fallback
+hypot expr
+hypot.out expr
+hypot_ expr
+isnan expr
+isnan.out expr
+isneginf expr
+isneginf.out expr
+isposinf expr
+isposinf.out expr
+le.Scalar expr
+le.Scalar_out expr
+le.Tensor expr
+le.Tensor_out expr
+le_.Scalar expr
+le_.Tensor expr
+leaky_relu expr
+leaky_relu.out expr
+leaky_relu_ expr
+leaky_relu_backward expr
+leaky_relu_backward.grad_input expr
+lerp.Scalar expr
+lerp.Scalar_out expr
+lerp.Tensor expr
+lerp.Tensor_out expr
+lerp_.Scalar expr
+lerp_.Tensor expr
+log expr
+log.out expr
+log10 expr
+log10.out expr
+log10_ expr
+log1p expr
+log1p.out expr
+log1p_ expr
+log2 expr
+log2.out expr
+log2_ expr
+log_ expr
+logaddexp expr
+logaddexp.out expr
+logaddexp2 expr
+logaddexp2.out expr
+logical_and expr
+logical_and.out expr
+logical_and_ expr
+logical_not expr
+logical_not.out expr
+logical_not_ expr
+logical_or expr
+logical_or.out expr
+logical_or_ expr
+logical_xor expr
+logical_xor.out expr
+logical_xor_ expr
+lt.Scalar expr
+lt.Scalar_out expr
+lt.Tensor expr
+lt.Tensor_out expr
+lt_.Scalar expr
+lt_.Tensor expr
+matmul composite
+maximum expr
+maximum.out expr
+mean.dim library
+mean.out library
+minimum expr
+minimum.out expr
+mish expr
+mish.out expr
+mish_ expr
+mm library
+mm.out library
+mul.Tensor expr
+mul.out expr
+mul_.Tensor expr
+native_dropout runtime
+native_dropout_backward runtime
+native_layer_norm library
+native_layer_norm_backward library
+ne.Scalar expr
+ne.Scalar_out expr
+ne.Tensor expr
+ne.Tensor_out expr
+ne_.Scalar expr
+ne_.Tensor expr
+neg expr
+neg.out expr
+neg_ expr
+nonzero reference
+normal_ runtime
+pow.Tensor_Scalar expr
+pow.Tensor_Scalar_out expr
+pow.Tensor_Tensor expr
+pow.Tensor_Tensor_out expr
+pow_.Scalar expr
+pow_.Tensor expr
+random_ runtime
+random_.from runtime
+random_.to runtime
+reciprocal expr
+reciprocal.out expr
+reciprocal_ expr
+record_stream runtime
+relu expr
+relu.out expr
+relu_ expr
+remainder.Tensor expr
+remainder.Tensor_out expr
+remainder_.Tensor expr
+resize_ runtime
+round expr
+round.out expr
+round_ expr
+rsqrt expr
+rsqrt.out expr
+rsqrt_ expr
+set_ runtime
+set_.source_Storage runtime
+set_.source_Storage_storage_offset runtime
+set_.source_Tensor runtime
+sgn expr
+sgn.out expr
+sgn_ expr
+sigmoid expr
+sigmoid.out expr
+sigmoid_ expr
+sigmoid_backward expr
+sigmoid_backward.grad_input expr
+sign expr
+sign.out expr
+sign_ expr
+signbit expr
+signbit.out expr
+silu expr
+silu.out expr
+silu_ expr
+silu_backward expr
+silu_backward.grad_input expr
+sin expr
+sin.out expr
+sin_ expr
+sinc expr
+sinc.out expr
+sinc_ expr
+sinh expr
+sinh.out expr
+sinh_ expr
+softplus expr
+softplus.out expr
+softplus_backward expr
+softplus_backward.grad_input expr
+softshrink expr
+softshrink.out expr
+softshrink_backward expr
+softshrink_backward.grad_input expr
+sqrt expr
+sqrt.out expr
+sqrt_ expr
+sub.Tensor expr
+sub.out expr
+sub_.Tensor expr
+sum.IntList_out library
+sum.dim_IntList library
+tan expr
+tan.out expr
+tan_ expr
+tanh expr
+tanh.out expr
+tanh_ expr
+tanh_backward expr
+tanh_backward.grad_input expr
+threshold expr
+threshold.out expr
+threshold_ expr
+threshold_backward expr
+threshold_backward.grad_input expr
+trunc expr
+trunc.out expr
+trunc_ expr
+unfold runtime
+uniform_ runtime
+view runtime
+view_as_complex runtime
+view_as_real runtime
+where.self expr
+where.self_out expr
+xlogy.OutTensor expr
+xlogy.Tensor expr
+xlogy_.Tensor expr
+zero_ runtime
+"""
+SERVED: dict[str, str] = dict(line.split() for line in TABLE.strip().splitlines())
 
 MATRIX = torch.arange(12.0).reshape(3, 4) / 7
 # Calls of structured operators, by functional overload: those that the manifests serve are tested.
