@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from acmegen.cli.project import project_argument
+from acmegen.cli.project import current_project, project_argument
 
 
 def _run(command: Sequence[str], folder: Path, **environment: str) -> None:
@@ -44,8 +44,8 @@ def build(project: Path) -> None:
 @click.command(context_settings={"ignore_unknown_options": True}, options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PROJECT] [PYTEST_ARGUMENTS]...")
 def test(arguments: Sequence[str]) -> None:
-    """Run the generated tests of PROJECT (default: this folder); everything behind it goes to pytest."""
-    project = Path()
+    """Run the generated tests of PROJECT (default: this folder's); everything behind it goes to pytest."""
+    project = current_project()
     if arguments and not arguments[0].startswith("-"):
         project, arguments = Path(arguments[0]), arguments[1:]
     _check_project(project)

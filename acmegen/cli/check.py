@@ -21,7 +21,7 @@ from acmegen.pipeline import fix_manifests, generate, plan_changes
 @diff_option
 @click.option("--fix", is_flag=True, help="First correct the mistakes in the manifests that have one sure correction.")
 def check(project: Path, manifests: Path | None, diff: bool, fix: bool) -> None:
-    """Compare PROJECT (default: this folder) with what its manifests give; write nothing but what --fix corrects.
+    """Compare PROJECT (default: this folder's) with what its manifests give; write nothing but what --fix corrects.
 
     Exit code 0: equal. 1: files are stale, missing, left over or edited, or the manifests are wrong. 2: cannot run.
     """

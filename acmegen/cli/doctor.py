@@ -25,7 +25,7 @@ from acmegen.output.verify import PROVENANCE_NAME
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
 @wait_option
 def doctor(project: Path, form: str, wait: float) -> None:
-    """Look at what is installed and at PROJECT (default: this folder), and put interrupted runs in order.
+    """Look at what is installed and at PROJECT (default: this folder's), and put interrupted runs in order.
 
     Exit code 0: all is well. 1: something is wrong; each finding names the way out. 2: cannot run.
     """

@@ -12,9 +12,13 @@ _WIDTH = 88
 
 
 @click.command()
-@click.argument("code")
-def explain(code: str) -> None:
-    """Say what the error CODE (ACME012) means, and what to do about it."""
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Say what the error CODE (ACME012) means, and what to do about it; without one, list all codes."""
+    if code is None:
+        for known in sorted(CODES):
+            click.echo(f"{known}  {explanation(known).title}")
+        return
     code = code.upper()
     if code not in CODES:
         raise click.UsageError("; ".join(filter(None, (f"there is no code {code}", did_you_mean(code, CODES)))))

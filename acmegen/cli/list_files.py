@@ -21,7 +21,7 @@ _SHOWN_PLACES = 3
 @manifests_option
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
 def list_command(project: Path, manifests: Path | None, form: str) -> None:
-    """List the generated files of PROJECT (default: this folder): owner, state, path, template, entries of manifests.
+    """List the generated files of PROJECT (default: this folder's): owner, state, path, template, entries of manifests.
 
     Owners: owned (acmegen's), once and adopted (yours). States: unchanged, edited, deleted; new: `acmegen regen` will
     write it; stale: no manifest asks for it any more. Manifests are relative to their folder.

@@ -26,6 +26,8 @@ from acmegen.cli.upgrade import upgrade
 from acmegen.cli.vendor import vendor
 from acmegen.diagnostics import DiagnosticError
 
+_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
 
 @click.group(cls=DiagnosticGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="acmegen")
@@ -54,7 +56,8 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line.
 
-    Exit codes: 0 done; 1 the manifests or the tree have findings, or a build or test failed; 2 the command cannot run.
+    Exit codes: 0 done; 1 the manifests or the tree have findings, or a build or test failed; 2 the command cannot run;
+    130 it was interrupted from the keyboard.
     """
     # A run is short, and what it builds lives to its end: looking for garbage would cost a tenth of the time.
     gc.disable()
@@ -62,7 +65,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a path need not be text in the terminal's encoding
     try:
-        group.main(args=arguments, prog_name="acmegen", standalone_mode=True)
+        # click's own way of ending would not tell an interruption from findings.
+        sys.exit(group.main(args=arguments, prog_name="acmegen", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("Aborted!", err=True)
+        sys.exit(_INTERRUPTED)
     except DiagnosticError as error:
         print_text(error.diagnostics)
         sys.exit(exit_code(error.diagnostics))

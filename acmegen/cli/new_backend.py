@@ -10,6 +10,8 @@ import click
 
 from acmegen.cli.formats import DiagnosticCommand
 from acmegen.cli.project import changing, wait_option
+from acmegen.manifest.names import DeviceName
+from acmegen.manifest.validate import check_value
 from acmegen.output.journal import left_journal
 from acmegen.output.run_folder import RUN_FOLDER
 from acmegen.pipeline import create_project
@@ -27,6 +29,7 @@ from acmegen.pipeline import create_project
 @wait_option
 def new_backend(name: str, folder: Path | None, without_tileops: bool, wait: float) -> None:
     """Create a backend called NAME, the device string (lower-case letters and underscores)."""
+    check_value(DeviceName, name)  # before it becomes a folder
     folder = folder or Path(name)
     if not (folder.is_dir() and left_journal(folder)):
         _check_free(folder)

@@ -18,7 +18,26 @@ from acmegen.output.project_lock import Holder, current_holder, hold_project
 from acmegen.output.publish import Outcome, recover
 from acmegen.output.verify import PROVENANCE_NAME
 
-project_argument = click.argument("project", type=click.Path(file_okay=False, path_type=Path), default=Path())
+
+def project_around(place: Path) -> Path | None:
+    """The project that `place`, which is absolute, is or lies in; None where there is none."""
+    return next((folder for folder in (place, *place.parents) if (folder / LOCK_NAME).is_file()), None)
+
+
+def current_project() -> Path:
+    """The project around the current folder; that folder where there is none, or where it has manifests itself."""
+    project = None if Path("manifests").is_dir() else project_around(Path.cwd())
+    return Path(os.path.relpath(project)) if project is not None else Path()
+
+
+def _default_project() -> Path:
+    """The current project; the current folder with --manifests, from which a project may be made right here."""
+    # Parameters that stand on the command line are read before those that are left out.
+    made_here = click.get_current_context().params.get("manifests") is not None
+    return Path() if made_here else current_project()
+
+
+project_argument = click.argument("project", type=click.Path(file_okay=False, path_type=Path), default=_default_project)
 manifests_option = click.option(
     "--manifests",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -94,7 +113,7 @@ def paths_in_project(paths: Sequence[Path]) -> tuple[Path, list[str]]:
     for path in paths:
         # Not resolved: a link that is in the place of a file is what is spoken of.
         absolute = Path(os.path.normpath(Path.cwd() / path))
-        project = next((place for place in (absolute, *absolute.parents) if (place / LOCK_NAME).is_file()), None)
+        project = project_around(absolute)
         if project is None:
             message, help_text = f"`{path}` is in no project: no folder above it has an `{LOCK_NAME}`", None
             raise DiagnosticError([Diagnostic(codes.NOT_GENERATED, message, help=help_text)])

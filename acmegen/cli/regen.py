@@ -31,7 +31,7 @@ from acmegen.pipeline import generate, plan_changes
 @diff_option
 @wait_option
 def regen(project: Path, manifests: Path | None, force: bool, dry_run: bool, diff: bool, wait: float) -> None:
-    """Regenerate PROJECT (default: this folder) from its manifests.
+    """Regenerate PROJECT (default: this folder's) from its manifests.
 
     Writes what changed and nothing else. Files of yours are kept. Stops before writing anything if a generated file was
     edited.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from acmegen.cli.project import current_project
 from acmegen.diagnostics import diagnostics_schema
 from acmegen.manifest.schema import schemas
 
@@ -16,13 +17,12 @@ from acmegen.manifest.schema import schemas
     "--dir",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("manifests/schema"),
-    show_default=True,
-    help="Where they are written.",
+    help="Where they are written [default: manifests/schema, in the project that this folder is in].",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file there is not up to date.")
-def schema(folder: Path, check: bool) -> None:
+def schema(folder: Path | None, check: bool) -> None:
     """Write the JSON Schema of each kind of manifest, and that of the diagnostics that --format json prints."""
+    folder = folder or _schema_folder()
     texts = {**schemas(), "diagnostics.json": diagnostics_schema()}
     stale = {
         path: text
@@ -39,3 +39,11 @@ def schema(folder: Path, check: bool) -> None:
         click.echo(f"wrote    {path}")
     if not stale:
         click.echo("all schemas are up to date")
+
+
+def _schema_folder() -> Path:
+    """The folder that the manifests of the current project name for editors."""
+    manifests = current_project() / "manifests"
+    if not manifests.is_dir():
+        raise click.UsageError("there is no manifests folder here; name the schemas' folder with --dir")
+    return manifests / "schema"

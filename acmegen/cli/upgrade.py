@@ -32,7 +32,7 @@ from acmegen.pipeline import generate, plan_changes
 @diff_option
 @wait_option
 def upgrade(project: Path, manifests: Path | None, force: bool, dry_run: bool, diff: bool, wait: float) -> None:
-    """Bring PROJECT (default: this folder) to the installed torch, TileOPs and acmegen.
+    """Bring PROJECT (default: this folder's) to the installed torch, TileOPs and acmegen.
 
     Says what differs in torch and TileOPs for this backend, regenerates, and merges what changed in templates into the
     files that are yours. Exit code 1: some of them have conflicts, marked as git marks them; all else is done.

@@ -236,10 +236,11 @@ class _Loading:
         if self._change is not None and path is None:
             source = replace(source, data=self._change(file, source.data))
         self._sources[file] = source
+        self.diagnostics += source.diagnostics
         try:
             return validate(model, source)
         except DiagnosticError as error:
-            self.diagnostics += error.diagnostics
+            self.diagnostics += [found for found in error.diagnostics if found.span not in source.doubtful]
             return salvage(model, source.data)
 
     def _driver(self, backend: BackendManifest) -> tuple[DriverBinding | None, LibraryBinding | None]:

@@ -69,6 +69,8 @@ def _not_global(name: str) -> None:
 
 def check_device_name(name: str) -> str:
     """The device string, unless it cannot be one or is taken."""
+    if not name:
+        refuse(codes.BAD_NAME, "the name of a device cannot be empty", help=_DEVICE_HELP)
     if not _DEVICE.fullmatch(name) or len(name) > 64:
         refuse(codes.BAD_NAME, f"{quote(name)} is not a device name", help=_DEVICE_HELP)
     _not_keyword(name)

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +21,7 @@ import yaml
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes
 from acmegen.diagnostics.edits import line_starts
 from acmegen.manifest.scalar_places import scalar_places
-from acmegen.manifest.values import MAX_VALUES, PLAIN, STANDARD, TOO_DEEP, Builder, node_span
+from acmegen.manifest.values import MAX_VALUES, PLAIN, STANDARD, TOO_DEEP, Builder, Entries, node_span
 
 if TYPE_CHECKING or not yaml.__with_libyaml__:
     from yaml import SafeLoader as _Parser
@@ -60,16 +61,18 @@ class Source:
         text: its text, without a byte order mark.
         data: the top-level mapping.
         digest: sha256 of the file's bytes, in hexadecimal.
+        diagnostics: what is wrong with the text. The data is what was most likely meant, only to find more mistakes.
+        doubtful: where the data may not be what was meant: a mistake at that very place would follow from those.
     """
 
     path: Path
     text: str = field(repr=False)
     data: dict[str, Any] = field(repr=False)
     digest: str
+    diagnostics: tuple[Diagnostic, ...] = field(repr=False)
+    doubtful: frozenset[Span] = field(repr=False)
     _root: yaml.MappingNode = field(repr=False, compare=False)
-    _index: dict[int, dict[str | int, tuple[yaml.Node, yaml.Node]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _entries: Mapping[int, Entries] = field(repr=False, compare=False)
 
     def span(self, path: NodePath = (), key: bool = False) -> Span:
         """The place of the value at `path`, or of its key. A value that is left empty has the place of its key.
@@ -105,28 +108,21 @@ class Source:
         node: yaml.Node = self._root
         key_node: yaml.Node | None = None
         for item in path:
-            if isinstance(node, yaml.MappingNode) and item in (pairs := self._pairs(node)):
-                key_node, node = pairs[item]
+            if isinstance(node, yaml.MappingNode) and item in (entries := self._entries[id(node)]):
+                key_node, node = entries[str(item)]
             elif isinstance(node, yaml.SequenceNode) and isinstance(item, int) and item < len(node.value):
                 key_node, node = None, node.value[item]
             else:
                 raise KeyError(path)
         return node, key_node
 
-    def _pairs(self, node: yaml.MappingNode) -> dict[str | int, tuple[yaml.Node, yaml.Node]]:
-        """The keys and values of a mapping by key. A manifest with thousands of entries is asked for each of them."""
-        pairs = self._index.get(id(node))
-        if pairs is None:
-            pairs = self._index[id(node)] = {key.value: (key, value) for key, value in node.value}
-        return pairs
-
 
 def load_source(path: Path) -> Source:
     """Read the manifest `path`.
 
     Raises:
-        DiagnosticError: it cannot be read, or its text is not one YAML mapping within the limits; all reasons at once
-            where reading can go on after the first.
+        DiagnosticError: it cannot be read, or its text is not one YAML mapping within the limits. What is wrong with
+            it otherwise is in the source.
     """
     try:
         data = _read(path)
@@ -157,12 +153,15 @@ def parse_source(path: Path, data: bytes) -> Source:
     root = _compose(path, text)
     builder = Builder(path, text)
     content = builder.build(root, 1)
-    if builder.diagnostics:
-        raise DiagnosticError(builder.diagnostics)
+    diagnostics = tuple(builder.diagnostics)
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
-        raise _error(codes.NOT_ONE_MAPPING, f"a manifest is a mapping, and this is {kind}", node_span(path, root))
-    return Source(path, text, content, hashlib.sha256(data).hexdigest(), root)
+        message, span = f"a manifest is a mapping, and this is {kind}", node_span(path, root)
+        raise DiagnosticError([*diagnostics, Diagnostic(codes.NOT_ONE_MAPPING, message, span)])
+    if any(diagnostic.code == codes.YAML_LIMIT for diagnostic in diagnostics):
+        raise DiagnosticError(diagnostics)
+    digest = hashlib.sha256(data).hexdigest()
+    return Source(path, text, content, digest, diagnostics, frozenset(builder.doubtful), root, builder.entries)
 
 
 def _error(code: str, message: str, span: Span | None = None) -> DiagnosticError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -18,6 +19,7 @@ MAX_MISTAKES = 100
 TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 STANDARD = "tag:yaml.org,2002:"
+UNREADABLE = math.inf  # in the place of a scalar that cannot be read: few fields take it, and those at no harm
 PLAIN = ""  # what the reader gives to a scalar that has neither quotes nor a tag
 
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -41,11 +43,25 @@ def _end_mark(node: yaml.Node) -> yaml.Mark:
     return node.end_mark
 
 
+Entries: TypeAlias = dict[str, tuple[yaml.Node, yaml.Node]]
+"""The key and the value of each entry of a mapping, by key."""
+
+
 class Builder:
-    """Turns nodes into data and collects what is wrong with them. Aliased nodes are shared, not built again."""
+    """Turns nodes into data and collects what is wrong with them. Aliased nodes are shared, not built again.
+
+    What is wrong makes nothing else look wrong: of two equal keys the first counts, and a merge key merges.
+
+    Attributes:
+        diagnostics: what is wrong.
+        entries: of each mapping, by the id of its node, those that are in the data.
+        doubtful: where the data may not be what was meant, so that a mistake at that very place would be no other one.
+    """
 
     def __init__(self, path: Path, text: str) -> None:
         self.diagnostics: list[Diagnostic] = []
+        self.entries: dict[int, Entries] = {}
+        self.doubtful: set[Span] = set()
         self._path = path
         self._text = text
         self._built: dict[int, tuple[Any, int]] = {}  # node -> its data and its number of values, aliases expanded
@@ -83,46 +99,63 @@ class Builder:
     def _mapping(self, node: yaml.Node, depth: int) -> tuple[Any, int]:
         self._check_tag(node, "map")
         result: dict[str, Any] = {}
-        places: dict[str, yaml.Node] = {}
+        merged: dict[str, Any] = {}
+        entries: Entries = {}
+        merged_entries: Entries = {}
         total = 1
         for key_node, value_node in node.value:
             value, size = self._build(value_node, depth + 1)
             total += size + 1
+            if key_node.tag == PLAIN and key_node.value == "<<":
+                help_text = "write the fields out"
+                self._report(codes.KEY_NOT_TEXT, "merge keys are not part of YAML 1.2", key_node, help=help_text)
+                if isinstance(value, dict):
+                    merged |= value
+                    merged_entries |= self.entries[id(value_node)]
+                else:
+                    self._doubt(node)
+                continue
             key = self._key(key_node)
             if key is None:
-                continue
-            if key in places:
-                first = Note(node_span(self._path, places[key]), "first here")
-                edits: tuple[Edit, ...] = ()
-                if value is None or isinstance(value, str | int | float):
-                    same = type(value) is type(result[key]) and value == result[key]
-                    edits = self._without(key_node, value_node) if same else ()
-                self._report(
-                    codes.DUPLICATE_KEY,
-                    f"{quote(key)} occurs twice",
-                    key_node,
-                    first,
-                    help="remove one of them",
-                    edits=edits,
-                )
-                continue
-            places[key] = key_node
-            result[key] = value
-        return result, total
+                self._doubt(node)
+            elif key in entries:
+                self._report_duplicate(entries[key], result[key], (key_node, value_node), value)
+            else:
+                entries[key] = key_node, value_node
+                result[key] = value
+        self.entries[id(node)] = merged_entries | entries
+        return merged | result, total
 
     def _key(self, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             self._report(codes.KEY_NOT_TEXT, "a key is text, not a list or a mapping", node)
             return None
         key = self._scalar(node)
+        if key is UNREADABLE:
+            return None
         if not isinstance(key, str):
             message = f"the key {quote(node.value)} is {describe(key)}, not text"
             self._report(codes.KEY_NOT_TEXT, message, node, help="put it in quotes")
             return None
-        if key == "<<" and node.tag == PLAIN:
-            self._report(codes.KEY_NOT_TEXT, "merge keys are not part of YAML 1.2", node, help="write the fields out")
-            return None
         return key
+
+    def _report_duplicate(
+        self, first: tuple[yaml.Node, yaml.Node], kept: Any, second: tuple[yaml.Node, yaml.Node], value: Any
+    ) -> None:
+        edits: tuple[Edit, ...] = ()
+        single = (value is None or isinstance(value, str | int | float)) and value is not UNREADABLE
+        if single and type(value) is type(kept) and value == kept:
+            edits = self._without(*second)
+        elif isinstance(kept, dict):
+            self._doubt(first[1])  # what it lacks may be in the other one
+        self._report(
+            codes.DUPLICATE_KEY,
+            f"{quote(second[0].value)} occurs twice",
+            second[0],
+            Note(node_span(self._path, first[0]), "first here"),
+            help="remove one of them",
+            edits=edits,
+        )
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         if node.tag == STANDARD + "str":
@@ -131,21 +164,28 @@ class Builder:
             value = resolve_scalar(node.value)
         except (ValueError, OverflowError):
             self._report(codes.WRONG_VALUE, "the number is too long", node)
-            return None
+            self._doubt(node)
+            return UNREADABLE
         if node.tag == PLAIN:
             return value
-        self._check_tag(node, "null" if value is None else type(value).__name__)
-        return value
+        right = self._check_tag(node, "null" if value is None else type(value).__name__)
+        return value if right else UNREADABLE
 
-    def _check_tag(self, node: yaml.Node, expected: str) -> None:
-        if node.tag != STANDARD + expected:
-            tag = node.tag.replace(STANDARD, "!!") if node.tag.startswith(STANDARD) else node.tag
-            self._report(codes.YAML_TAG, f"the tag {quote(tag)} is not allowed here", node, help="leave it out")
+    def _check_tag(self, node: yaml.Node, expected: str) -> bool:
+        if node.tag == STANDARD + expected:
+            return True
+        tag = node.tag.replace(STANDARD, "!!") if node.tag.startswith(STANDARD) else node.tag
+        self._report(codes.YAML_TAG, f"the tag {quote(tag)} is not allowed here", node, help="leave it out")
+        self._doubt(node)
+        return False
 
     def _without(self, key: yaml.Node, value: yaml.Node) -> tuple[Edit, ...]:
         """The edit that removes a key and its value."""
         start, end = node_span(self._path, key), node_span(self._path, value)
         return removal(self._text, Span(self._path, start.line, start.column, end.end_line, end.end_column))
+
+    def _doubt(self, node: yaml.Node) -> None:
+        self.doubtful.add(node_span(self._path, node))
 
     def _report(
         self,

@@ -123,6 +123,7 @@ def test_values_and_keys_are_replaced_where_they_are_written_plainly(
         ("x:\n- a: 1\n  a: 1\n- b: 2\n", "x:\n- a: 1\n- b: 2\n"),
         ("a: 1\na: 2\n", None),  # which one?
         ("a: 1\na: true\n", None),
+        (f"a: {'9' * 500}\na: {'8' * 500}\n", None),
         ("a: [1]\na: [1]\n", None),
         ("a: 1\na: 1 # why\n", None),
         ("a: 1\na: &b 1\nc: *b\n", None),
@@ -130,10 +131,8 @@ def test_values_and_keys_are_replaced_where_they_are_written_plainly(
     ],
 )
 def test_g2_a_key_that_stands_twice_with_one_value_is_removed(before: str, after: str | None) -> None:
-    with pytest.raises(DiagnosticError) as raised:
-        parse_source(PATH, before.encode())
-    (found,) = raised.value.diagnostics
-    assert found.code == codes.DUPLICATE_KEY
+    diagnostics = parse_source(PATH, before.encode()).diagnostics
+    (found,) = (diagnostic for diagnostic in diagnostics if diagnostic.code == codes.DUPLICATE_KEY)
     assert (apply_edits(before, found.edits) if found.edits else None) == after
 
 

@@ -44,6 +44,46 @@ def test_a_wrong_manifest_does_not_hide_an_unknown_operator(tmp_path: Path, wron
     assert sorted(found(tmp_path, wrong + UNKNOWN)) == sorted([code, codes.UNKNOWN_OPERATOR])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ("  relu: user\n  relu: reference\n", codes.DUPLICATE_KEY),
+        ("  relu: &relu {reference: {}}\n  sigmoid: {<<: *relu}\n", codes.KEY_NOT_TEXT),
+        ("  1: reference\n", codes.KEY_NOT_TEXT),
+        ("  relu: !!binary aGVsbG8=\n", codes.YAML_TAG),
+        ("  relu: {expr: !!binary aGVsbG8=, dtypes: [float32]}\n", codes.YAML_TAG),
+        ("  !mine relu: reference\n", codes.YAML_TAG),
+        (f"  relu: {{expr: {'9' * 500}, dtypes: [float32]}}\n", codes.WRONG_VALUE),
+        (f"  relu: {{expr: self, dtypes: [{'9' * 500}]}}\n", codes.WRONG_VALUE),
+    ],
+)
+def test_a_fault_of_yaml_hides_nothing_else_of_its_file(tmp_path: Path, wrong: str, code: str) -> None:
+    others = "  gelu: {reference: {}, dtyeps: [float32]}\n  abs: {expr: 1}\n"
+    expected = [code, codes.UNKNOWN_OPERATOR, codes.UNKNOWN_FIELD, codes.WRONG_TYPE]
+    assert sorted(found(tmp_path, UNKNOWN + others + wrong)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        # The first of two equal keys is checked, the second one is not.
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops: {relu: reference}\nops: {rellu: 7}\n", codes.DUPLICATE_KEY),
+        # What the first mapping lacks, the second one may have.
+        (
+            "# backend.yaml\nmanifest: backend/v1\nname: nova\n"
+            "driver: {headers: [a.h], link: [a]}\ndriver: {functions: {}}\n",
+            codes.DUPLICATE_KEY,
+        ),
+        # A placeholder of a template is a mapping in a mapping.
+        ("# backend.yaml\nmanifest: backend/v1\nname: {{ name }}\n", codes.KEY_NOT_TEXT),
+        ("# backend.yaml\nmanifest: backend/v1\nname: nova\nlicense: !!binary aGVsbG8=\n", codes.YAML_TAG),
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops: {relu: reference, neg: {1: x}}\n", codes.KEY_NOT_TEXT),
+    ],
+)
+def test_nothing_follows_from_a_fault_of_yaml(tmp_path: Path, text: str, code: str) -> None:
+    assert found(tmp_path, text) == [code]
+
+
 def test_without_a_driver_or_a_name_the_rest_is_not_guessed(tmp_path: Path) -> None:
     driver = "# backend.yaml\nmanifest: backend/v1\nname: nova\ndriver: simulater\n"
     assert codes.UNKNOWN_OPERATOR not in found(tmp_path / "driver", driver + UNKNOWN)

@@ -148,6 +148,53 @@ def test_explain_says_what_a_code_means(acmegen: Acmegen) -> None:
     assert result.returncode == 2 and "did you mean" in result.stderr
 
 
+def test_explain_without_a_code_lists_all(acmegen: Acmegen) -> None:
+    result = acmegen("explain")
+    lines = result.stdout.splitlines()
+    assert (result.returncode, [line.split()[0] for line in lines]) == (0, sorted(codes.CODES))
+    assert "ACME012  a field is not known" in lines
+
+
+def test_a_backend_without_a_name(acmegen: Acmegen, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    result = acmegen("new-backend", "", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "the name of a device cannot be empty" in result.stderr and "use lower-case letters" in result.stderr
+    assert files(tmp_path) == {"mine": b""}
+
+
+def test_schemas_are_not_written_where_no_manifests_are(acmegen: Acmegen, tmp_path: Path) -> None:
+    result = acmegen("schema", cwd=tmp_path)
+    assert (result.returncode, "--dir" in result.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+    assert acmegen("schema", "--dir", "schema", cwd=tmp_path).returncode == 0
+    (tmp_path / "manifests").mkdir()
+    assert acmegen("schema", cwd=tmp_path).returncode == 0
+    assert files(tmp_path / "manifests" / "schema") == files(tmp_path / "schema") != {}
+
+
+def test_a_project_is_found_from_a_folder_in_it(acmegen: Acmegen, project: Path) -> None:
+    below = project / "csrc"
+    for command in ("check", "list", "doctor", "regen"):
+        here, there = acmegen(command, cwd=project), acmegen(command, cwd=below)
+        assert (there.returncode, there.stdout) == (0, here.stdout), there.stderr
+    assert acmegen("schema", cwd=below).returncode == 0
+    assert (project / "manifests" / "schema" / "diagnostics.json").is_file()
+    result = acmegen("test", "--version", cwd=below)
+    assert (result.returncode, "-m pytest --version" in result.stderr) == (0, True)
+
+
+def test_a_project_may_be_made_in_a_folder_of_another(acmegen: Acmegen, project: Path) -> None:
+    before = files(project)
+    (project / "made").mkdir()
+    assert acmegen("regen", "--manifests", "../manifests", cwd=project / "made").returncode == 0
+    assert (project / "made" / "acmegen.lock").is_file()
+    assert {path: data for path, data in files(project).items() if path in before} == before
+    (project / "inner" / "manifests").mkdir(parents=True)
+    result = acmegen("regen", cwd=project / "inner")
+    assert (result.returncode, "backend.yaml" in result.stderr) == (1, True)
+
+
 def test_an_interrupted_run_leaves_nothing(repository: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "acmegen", "new-backend", "acme", "--dir", str(tmp_path / "acme")]
     environment = {**os.environ, "PYTHONPATH": str(repository), "ACMEGEN_CACHE_DIR": str(tmp_path / "cache")}
@@ -159,6 +206,6 @@ def test_an_interrupted_run_leaves_nothing(repository: Path, tmp_path: Path) -> 
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "Aborted" in errors and "Traceback" not in errors
     assert not (tmp_path / "acme").exists()

@@ -87,7 +87,7 @@ def test_i10_an_installed_acmegen_makes_the_same_project(
 
 def test_i10_an_installed_acmegen_knows_names_schemas_and_licences(installed: Run, tmp_path: Path) -> None:
     assert "is taken" in installed("new-backend", "cuda", cwd=tmp_path).stderr
-    assert installed("schema", cwd=tmp_path).returncode == 0
+    assert installed("schema", "--dir", "manifests/schema", cwd=tmp_path).returncode == 0
     assert len(list((tmp_path / "manifests" / "schema").glob("*.json"))) == 5
     assert "Wrong:" in installed("explain", "ACME012", cwd=tmp_path).stdout
     assert installed("new-backend", "acme", "--without-tileops", cwd=tmp_path).returncode == 0

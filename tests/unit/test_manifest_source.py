@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from acmegen.diagnostics import Diagnostic, Span, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
 from acmegen.manifest import source as source_module
 from acmegen.manifest.source import MAX_BYTES, Source, load_source, parse_source
 from acmegen.manifest.values import MAX_MISTAKES, resolve_scalar
@@ -25,7 +25,11 @@ def parse(text: str | bytes) -> Source:
 
 
 def errors(text: str | bytes) -> tuple[Diagnostic, ...]:
-    return diagnostics_of(lambda: parse(text))
+    """What is wrong with `text`, whether reading could go on after it or not."""
+    try:
+        return parse(text).diagnostics
+    except DiagnosticError as error:
+        return error.diagnostics
 
 
 def error(text: str | bytes) -> Diagnostic:
@@ -108,6 +112,14 @@ def test_all_duplicates_are_reported() -> None:
     assert len(errors("a: 1\na: 2\na: 3\nb: {c: 1, c: 2}\n")) == 3
 
 
+def test_of_equal_keys_the_first_counts(parser: None) -> None:
+    source = parse("a: {b: 1}\na: 2\n1: x\n'1': y\n")
+    assert source.data == {"a": {"b": 1}, "1": "y"}
+    assert source.span(("a",)).line == 1
+    assert source.span(("a", "b")).column == 8
+    assert source.span(("1",), key=True).line == 4
+
+
 def test_g5_an_alias_bomb_ends_fast_with_a_limit(parser: None) -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     lines += [
@@ -182,7 +194,29 @@ def test_keys_are_text(key: str) -> None:
 
 
 def test_merge_keys_are_refused() -> None:
-    assert error("a: &a {x: 1}\nb:\n  <<: *a\n").code == codes.KEY_NOT_TEXT
+    text = "a: &a {x: 1, y: 2}\nb:\n  x: 3\n  <<: *a\n"
+    assert error(text).code == codes.KEY_NOT_TEXT
+    source = parse(text)
+    assert source.data["b"] == {"x": 3, "y": 2}  # what was meant, so that nothing looks left out
+    assert (source.span(("b", "x")).line, source.span(("b", "y")).line) == (3, 1)
+    assert not source.doubtful
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a: {{b}: 1}\n", ["{{b}: 1}"]),
+        ("a: {<<: [x]}\n", ["{<<: [x]}"]),
+        ("a: !!binary aGk=\n", ["!!binary aGk="]),
+        (f"a: {'9' * 500}\n", ["9" * 500]),
+        ("a: {b: 1}\na: {c: 1}\n", ["{b: 1}"]),
+        ("a: 1\na: 2\n", []),
+    ],
+)
+def test_places_where_the_data_may_not_be_what_was_meant(text: str, places: list[str]) -> None:
+    source = parse(text)
+    assert [covered(span, text) for span in source.doubtful] == places
+    assert source.diagnostics
 
 
 @pytest.mark.parametrize(
