@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from acmegen.output.merge import Merged, marked_lines, merge_texts
@@ -64,6 +64,13 @@ def test_conflicts_that_hardly_anything_keeps_apart_are_one() -> None:
     assert merge_texts(BASE, changed(_2="mine\n", _7="mine\n"), changed(_2="new\n", _7="new\n")).conflicts == 2
     gap = "}\n" * 9
     assert merge_texts(f"a\n{gap}b\n", f"mine\n{gap}mine\n", f"new\n{gap}new\n").conflicts == 1
+
+
+def test_what_both_sides_changed_alike_keeps_conflicts_no_further_apart() -> None:
+    ours, theirs = changed(_2="mine\n", _4="", _8="mine\n"), changed(_2="new\n", _4="", _8="new\n")
+    assert merge_texts(BASE, ours, theirs).conflicts == 2
+    ours, theirs = changed(_2="mine\n", _4="", _5="", _8="mine\n"), changed(_2="new\n", _4="", _5="", _8="new\n")
+    assert merge_texts(BASE, ours, theirs).conflicts == 1
 
 
 def test_a_last_line_without_an_end_does_not_run_into_a_marker() -> None:
@@ -128,6 +135,7 @@ def git_merge(folder: Path, base: str, ours: str, theirs: str) -> tuple[str, int
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is the judge")
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=three_texts())
+@example(texts=("a\nb\nc\nd\ne\n", "mine\na\nb\nc\ne\nmore\n", "b\nc\ne\nnew\n"))
 def test_results_are_those_of_git(tmp_path: Path, texts: tuple[str, str, str]) -> None:
     """Texts whose lines occur once, in one order: where lines repeat or move, a diff has a choice."""
     _, ours, theirs = (text.splitlines() for text in texts)
