@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from acmegen.diagnostics import DiagnosticError, codes
@@ -140,6 +140,7 @@ def test_what_satisfies_the_schemas_has_the_shape_of_the_models(files: dict[str,
 
 @quick
 @given(manifests(junk=0.25))
+@example({"backend.yaml": {"manifest": "backend/v1", "name": "no", "cpp_library": "\n"}})
 def test_whatever_is_written_ends_in_success_or_in_diagnostics_with_places(files: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = write(Path(name), files)
