@@ -133,7 +133,7 @@ def git_merge(folder: Path, base: str, ours: str, theirs: str) -> tuple[str, int
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is the judge")
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(texts=three_texts())
 @example(texts=("a\nb\nc\nd\ne\n", "mine\na\nb\nc\ne\nmore\n", "b\nc\ne\nnew\n"))
 def test_results_are_those_of_git(tmp_path: Path, texts: tuple[str, str, str]) -> None:
@@ -147,7 +147,6 @@ def test_results_are_those_of_git(tmp_path: Path, texts: tuple[str, str, str]) -
 REPETITIVE = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "x = 1;\n"]), max_size=15).map("".join)
 
 
-@settings(deadline=None)
 @given(base=REPETITIVE, ours=REPETITIVE, theirs=REPETITIVE)
 def test_one_side_alone_or_both_alike_never_conflict(base: str, ours: str, theirs: str) -> None:
     assert merge_texts(base, ours, base) == Merged(ours, 0)
@@ -155,7 +154,6 @@ def test_one_side_alone_or_both_alike_never_conflict(base: str, ours: str, their
     assert merge_texts(base, ours, ours) == Merged(ours, 0)
 
 
-@settings(deadline=None)
 @given(data=st.data(), base=st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n"]), max_size=12), theirs=REPETITIVE)
 def test_no_line_that_the_user_wrote_is_lost(data: st.DataObject, base: list[str], theirs: str) -> None:
     ours = "".join(data.draw(edited(base, "mine")))
