@@ -101,9 +101,8 @@ def _check_package(name: str) -> str:
 
 def _check_library(name: str) -> str:
     if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
-        refuse(
-            codes.BAD_NAME, f"`{name}` is not the name of a library", help="use letters, digits and single underscores"
-        )
+        help = "use letters, digits and single underscores"
+        refuse(codes.BAD_NAME, f"{quote(name)} is not the name of a library", help=help)
     if name in _CMAKE_TARGETS:
         refuse(codes.RESERVED_NAME, f"`{name}` is taken: the build has a library or a target of this name")
     return name

@@ -2,7 +2,8 @@
 
 Both sides are compared with their base line by line. Where only one of them changed something, its lines count; equal
 changes count once; others that overlap or touch are a conflict. As in git, lines that the two sides of a conflict agree
-on are taken out of it, and conflicts that hardly anything keeps apart are made one.
+on are taken out of it, and conflicts that hardly anything keeps apart are made one. What changed is what a diff says:
+where lines repeat or moved, git's may say it otherwise, and the places of conflicts may differ from git's.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _Hunk:
 
 @dataclass(frozen=True)
 class _Agreed:
-    """Lines of the result; `common` when both sides have them without having changed anything here."""
+    """Lines of the result; `common` when nobody changed anything here, or both the same base lines in the same way."""
 
     lines: tuple[str, ...]
     common: bool
@@ -116,7 +117,7 @@ def _parts(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> I
         done = end
         my_lines, other_lines = _applied(mine, base, start, end), _applied(other, base, start, end)
         if not other or my_lines == other_lines:
-            yield _Agreed(my_lines, common=False)
+            yield _Agreed(my_lines, common=mine == other)
         elif not mine:
             yield _Agreed(other_lines, common=False)
         else:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from acmegen.diagnostics import DiagnosticError, codes
@@ -26,7 +26,7 @@ SCHEMAS = {name.removesuffix(".json"): json.loads(text) for name, text in schema
 # What is wrong with the shape of a manifest, which the schemas describe.
 SHAPE = frozenset({codes.WRONG_TYPE, codes.UNKNOWN_FIELD, codes.MISSING_FIELD, codes.YAML_SYNTAX})
 
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+patient = settings(suppress_health_check=list(HealthCheck))
 # Texts for fields, those that a pattern lets through: names, schemas, sizes, expressions.
 WORDS = (
     "x",
@@ -126,7 +126,7 @@ def write(folder: Path, files: Mapping[str, Any]) -> Path:
     return folder
 
 
-@quick
+@patient
 @given(manifests())
 def test_what_satisfies_the_schemas_has_the_shape_of_the_models(files: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -138,8 +138,9 @@ def test_what_satisfies_the_schemas_has_the_shape_of_the_models(files: dict[str,
             check_diagnostics(error.diagnostics, folder)
 
 
-@quick
+@patient
 @given(manifests(junk=0.25))
+@example({"backend.yaml": {"manifest": "backend/v1", "name": "no", "cpp_library": "\n"}})
 def test_whatever_is_written_ends_in_success_or_in_diagnostics_with_places(files: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = write(Path(name), files)
@@ -162,7 +163,6 @@ def as_loaded(value: Any) -> Any:
     return {key: as_loaded(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.text(CHARACTERS), PLAIN_DATA, min_size=1, max_size=4))
 def test_data_comes_back_as_it_was_written(data: dict[str, Any]) -> None:
     assert parse_source(Path("x.yaml"), dumped(data).encode()).data == as_loaded(data)
@@ -172,7 +172,6 @@ VISIBLE = st.text("ab'\"\\:#-日😀{}[]&*!|>%@` \n\t", min_size=1, max_size=40)
 
 
 @pytest.mark.parametrize("style", [None, "'", '"', "|", ">"])
-@settings(max_examples=30, deadline=None)
 @given(text=VISIBLE, width=st.sampled_from([5, 20, 1000]), ascii_only=st.booleans())
 def test_each_character_of_a_text_has_its_place(style: str | None, text: str, width: int, ascii_only: bool) -> None:
     written = yaml.safe_dump({"k": text}, default_style=style, width=width, allow_unicode=not ascii_only)
