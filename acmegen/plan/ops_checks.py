@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from acmegen.diagnostics import Diagnostic, Note, codes, sure_fix
+from acmegen.facts.operator_history import versions_with
 from acmegen.facts.operators import Group, Operator, Operators
 from acmegen.manifest.load import PlacedOperator
 from acmegen.plan.runtime_kernels import RUNTIME_KERNELS
@@ -17,8 +18,12 @@ _ON_THE_CPU = ("reference", "fallback")
 def unknown_operator(
     placed: PlacedOperator, operators: Operators, torch_version: str, *, suggest: bool = True
 ) -> Diagnostic:
-    """torch has no operator of that name. To `suggest` others takes some milliseconds."""
+    """torch has no operator of that name; other versions may. To `suggest` others takes some milliseconds."""
     message = f"torch {torch_version} has no operator `{placed.name}`"
+    versions = versions_with(placed.name)
+    if versions is not None:
+        notes = (f"it is an operator of torch {versions}",)
+        return Diagnostic(codes.UNKNOWN_OPERATOR, message, placed.span(key=True), notes=notes)
     if not suggest:
         return Diagnostic(codes.UNKNOWN_OPERATOR, message, placed.span(key=True))
     near = operators.nearest(placed.name)
