@@ -31,8 +31,9 @@ demo: setup
 	@echo "== train"
 	$(BIN)/python examples/demo.py --device $(NAME)
 
+# Beside the backend that compiles and runs its own tests, all others.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
 # A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
 test-nova: setup

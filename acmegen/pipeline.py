@@ -13,7 +13,7 @@ from acmegen import __version__
 from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
 from acmegen.facts import Facts, load_facts
 from acmegen.manifest.load import TILEOPS, Project, load_what_is_right
-from acmegen.manifest.schema import schemas
+from acmegen.manifest.schema import schema_files
 from acmegen.output.adoption import adopt, lock_with, restore
 from acmegen.output.compare import Action, ActionKind, compare, locked_files
 from acmegen.output.fix import Fix, make_edits, read_manifests
@@ -242,7 +242,7 @@ def create_project(name: str, project: Path, tileops: bool = True) -> tuple[Acti
         DiagnosticError: the name cannot be a device's, or the starter manifests do not fit what is installed.
     """
     starter = {path: text for path, text in starter_manifests(name).items() if tileops or path != TILEOPS}
-    manifests = starter | {f"schema/{file}": text for file, text in schemas().items()}
+    manifests = starter | {f"schema/{file}": text for file, text in schema_files().items()}
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / name
         for path, text in manifests.items():

@@ -26,6 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="write the golden files of tests/diagnostics anew")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With pytest-xdist, files stay together, and so do those that share the compiled backend."""
+    for item in items:
+        folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
+        item.add_marker(pytest.mark.xdist_group("backend" if folder == "backend" else str(item.path)))
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The checkout."""

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from acmegen.cli.project import current_project
-from acmegen.diagnostics import diagnostics_schema
-from acmegen.manifest.schema import schemas
+from acmegen.manifest.schema import schema_files
 
 
 @click.command()
@@ -23,10 +22,9 @@ from acmegen.manifest.schema import schemas
 def schema(folder: Path | None, check: bool) -> None:
     """Write the JSON Schema of each kind of manifest, and that of the diagnostics that --format json prints."""
     folder = folder or _schema_folder()
-    texts = {**schemas(), "diagnostics.json": diagnostics_schema()}
     stale = {
         path: text
-        for path, text in ((folder / name, text) for name, text in texts.items())
+        for path, text in ((folder / name, text) for name, text in schema_files().items())
         if not path.is_file() or path.read_text(encoding="utf-8") != text
     }
     if check:

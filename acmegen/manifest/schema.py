@@ -1,4 +1,4 @@
-"""The JSON Schemas of the manifests, for editors."""
+"""The JSON Schemas of the manifests, for editors, and of what is said of them, for programs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from acmegen.diagnostics import diagnostics_schema
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
 from acmegen.manifest.ops import OpsManifest
@@ -22,8 +23,13 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schemas() -> dict[str, str]:
-    """The text of each schema, by file name."""
+    """The text of the schema of each kind of manifest, by file name."""
     return {name: json.dumps(_schema(model), indent=2) + "\n" for name, model in _MODELS.items()}
+
+
+def schema_files() -> dict[str, str]:
+    """All that belongs into `manifests/schema`: beside `schemas`, that of what `--format json` prints."""
+    return {**schemas(), "diagnostics.json": diagnostics_schema()}
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
