@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from ast import literal_eval
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acmegen.facts.operators import Argument, Group, Operator
 from acmegen.plan.dialects.host import HostLambda, host_lambda
 from acmegen.plan.expression_nodes import TextIs
 from acmegen.plan.expressions import ArgumentKind, Expression, ExpressionArgument, ExpressionError, check_expression
-from acmegen.plan.ops_functions import inert
+from acmegen.plan.ops_functions import inert, string_literal
 from acmegen.plan.scalar_types import SCALAR_TYPES
 from acmegen.plan.shards import shards
 
@@ -56,6 +57,14 @@ _NOT_ELEMENTWISE = frozenset({"glu", "index.Tensor", "mse_loss", "smooth_l1_loss
 
 
 @dataclass(frozen=True)
+class TextChoices:
+    """What may be passed for a string argument, `texts` as C++ literals."""
+
+    argument: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PointwiseKernel:
     """One C++ function `void NAME(at::TensorIteratorBase& iterator, PARAMETERS)`, and `bool NAME_supports(dtype)`.
 
@@ -78,6 +87,7 @@ class PointwiseKernel:
         out: the out overload that it serves too, or None.
         truth_tensors: the tensors that are read as truth values, whatever their dtype.
         texts: for each string argument, the literals that the expression compares it with.
+        choices: for those of them that have a default, all that may be passed: the default, and these literals.
     """
 
     namespace: str
@@ -97,6 +107,7 @@ class PointwiseKernel:
     out: str | None
     truth_tensors: tuple[str, ...]
     texts: Mapping[str, tuple[str, ...]]
+    choices: tuple[TextChoices, ...]
 
     @property
     def key(self) -> str:
@@ -249,7 +260,16 @@ def lower_expr(
         out=group.out if group is not None else None,
         truth_tensors=tuple(name for name in expression.tensors if name in expression.truth_tensors),
         texts=texts,
+        choices=tuple(_choices(arguments, texts)),
     )
+
+
+def _choices(arguments: Iterable[Argument], texts: Mapping[str, tuple[str, ...]]) -> Iterator[TextChoices]:
+    for argument in arguments:
+        if argument.name in texts and argument.type == "str" and argument.default is not None:
+            # The schema writes a default as Python does.
+            known = (str(literal_eval(argument.default)), *texts[argument.name])
+            yield TextChoices(argument.cpp_name, tuple(string_literal(text) for text in dict.fromkeys(known)))
 
 
 def plan_pointwise(kernels: Iterable[PointwiseKernel]) -> PointwisePlan:

@@ -247,7 +247,7 @@ def random_tensor(shape: tuple[int, ...], dtype: torch.dtype, seed: int) -> torc
     if dtype is torch.bool:
         return torch.randint(0, 2, shape, generator=generator).bool()
     if category(dtype) == "integral":
-        low = 0 if dtype is torch.uint8 else -9
+        low = -9 if dtype.is_signed else 0
         return torch.randint(low, 10, shape, generator=generator).to(dtype)
     return (torch.randn(shape, dtype=torch.float64, generator=generator) * 2).to(dtype)
 
@@ -462,6 +462,10 @@ MIXED = [
     (torch.bool, torch.int32),
     (torch.float32, torch.bool),
     (torch.complex64, torch.float64),
+    (torch.complex64, torch.complex32),
+    (torch.float32, torch.uint16),
+    (torch.float64, torch.uint32),
+    (torch.float16, torch.uint64),
 ]
 
 
@@ -475,6 +479,52 @@ def test_mixed_dtypes(case: Case) -> None:
         whole = all(category(dtype) != "floating" for dtype in dtypes)
         scalars = first_scalars(case, torch.int32 if whole else torch.float32)
         compare(case.name, case, {**tensors, **scalars})
+
+
+HALVES = [
+    (case, dtype)
+    for case in CASES
+    for dtype in (torch.float16, torch.bfloat16)
+    if dtype in case.dtypes and len(case.tensors) > 1
+]
+
+
+@pytest.mark.parametrize(("case", "dtype"), HALVES, ids=name_of)
+def test_halves_are_rounded(case: Case, dtype: torch.dtype) -> None:
+    """A kernel for halves reads other tensors as halves, and gives halves, whatever `out` is."""
+    first, *others = (name for name in case.tensors if name not in case.conditions)
+    values = first_scalars(case, dtype)
+    for seed, name in enumerate(case.tensors):
+        values[name] = random_tensor((50,), tensor_dtype(case, name, torch.int64), seed)
+    values[first] = values[first].to(dtype)
+    for name in others:
+        values[name] = values[name] * 1031
+    try:
+        call(case.name, case, values)
+    except RuntimeError:
+        return  # torch wants one dtype for all tensors
+    halves = {**values, **{name: values[name].to(dtype) for name in others}}
+    expected = call(case.name, case, {name: to_device(value) for name, value in halves.items()})
+    on_device = {name: to_device(value) for name, value in values.items()}
+    actual = call(case.name, case, on_device)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=0, equal_nan=True)
+    if case.out is not None and expected.dtype is dtype:
+        (argument,) = (it.name for it in overload(case.out)._schema.arguments if it.is_out)
+        try:
+            call(case.out, case, values, **{argument: torch.empty(50)})
+        except RuntimeError:
+            return  # torch wants the dtype of the result
+        out = call(case.out, case, on_device, **{argument: torch.empty(50, device=DEVICE)})
+        torch.testing.assert_close(out, expected.float(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.texts], ids=name_of)
+def test_unknown_strings_are_refused(case: Case) -> None:
+    tensors = {name: random_tensor((5,), torch.float32, 0) for name in case.tensors}
+    for argument in case.texts:
+        values = {**tensors, **first_scalars(case, torch.float32), argument: "unheard of"}
+        with pytest.raises(RuntimeError, match=argument):
+            call(case.name, case, {name: to_device(value) for name, value in values.items()})
 
 
 @every_case

@@ -10,6 +10,7 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <c10/util/SmallVector.h>
+#include <c10/util/StringUtil.h>
 #include <c10/util/TypeCast.h>
 #include <c10/util/complex.h>
 
@@ -42,7 +43,9 @@ void with_type(c10::ScalarType dtype, const Visit& visit) {
       std::type_identity<c10::BFloat16>{}, std::type_identity<int64_t>{},
       std::type_identity<int32_t>{}, std::type_identity<int16_t>{}, std::type_identity<int8_t>{},
       std::type_identity<uint8_t>{}, std::type_identity<bool>{},
-      std::type_identity<c10::complex<float>>{}, std::type_identity<c10::complex<double>>{});
+      std::type_identity<c10::complex<float>>{}, std::type_identity<c10::complex<double>>{},
+      std::type_identity<uint16_t>{}, std::type_identity<uint32_t>{},
+      std::type_identity<uint64_t>{}, std::type_identity<c10::complex<c10::Half>>{});
   TORCH_CHECK_NOT_IMPLEMENTED(found, "pointwise kernels cannot read or write tensors of ", dtype);
 }
 
@@ -50,19 +53,19 @@ void with_type(c10::ScalarType dtype, const Visit& visit) {
 using Convert = void (*)(const char* source, int64_t source_stride, char* target,
                          int64_t target_stride, int64_t size);
 
-template <typename Source, typename Target>
+template <typename Source, typename Through, typename Target>
 void convert(const char* source, int64_t source_stride, char* target, int64_t target_stride,
              int64_t size) {
   if (source_stride == sizeof(Source) && target_stride == sizeof(Target)) {
     for (int64_t i = 0; i < size; ++i) {
       reinterpret_cast<Target*>(target)[i] =
-          c10::convert<Target>(reinterpret_cast<const Source*>(source)[i]);
+          c10::convert<Target>(c10::convert<Through>(reinterpret_cast<const Source*>(source)[i]));
     }
     return;
   }
   for (int64_t i = 0; i < size; ++i) {
-    *reinterpret_cast<Target*>(target + i * target_stride) =
-        c10::convert<Target>(*reinterpret_cast<const Source*>(source + i * source_stride));
+    *reinterpret_cast<Target*>(target + i * target_stride) = c10::convert<Target>(
+        c10::convert<Through>(*reinterpret_cast<const Source*>(source + i * source_stride)));
   }
 }
 
@@ -72,11 +75,40 @@ Convert conversion(c10::ScalarType source, c10::ScalarType target) {
   if (source != target) {
     with_type(source, [&]<typename Source>(std::type_identity<Source>) {
       with_type(target, [&]<typename Target>(std::type_identity<Target>) {
-        found = &convert<Source, Target>;
+        found = &convert<Source, Target, Target>;
       });
     });
   }
   return found;
+}
+
+/// The conversion between the dtype of a tensor and the float of a row that computes for `Through`,
+/// which both are rounded to.
+template <typename Through>
+Convert rounding_conversion(c10::ScalarType dtype, bool output) {
+  Convert found = nullptr;
+  with_type(dtype, [&]<typename Outer>(std::type_identity<Outer>) {
+    found = output ? &convert<float, Through, Outer> : &convert<Outer, Through, float>;
+  });
+  return found;
+}
+
+/// The conversion between the dtype of a tensor and that of the row.
+///
+/// A kernel that computes in Half is one that gets and gives Half, whatever precision it has in
+/// between. So operands of other dtypes are rounded to Half, and so is the result, as on other
+/// devices.
+Convert operand_conversion(c10::ScalarType dtype, c10::ScalarType computed,
+                           c10::ScalarType row_dtype, bool output) {
+  if (dtype != computed && row_dtype == c10::kFloat) {
+    if (computed == c10::kHalf) {
+      return rounding_conversion<c10::Half>(dtype, output);
+    }
+    if (computed == c10::kBFloat16) {
+      return rounding_conversion<c10::BFloat16>(dtype, output);
+    }
+  }
+  return output ? conversion(row_dtype, dtype) : conversion(dtype, row_dtype);
 }
 
 /// One operand of an enqueued loop.
@@ -171,8 +203,8 @@ void keep_value(Operand& operand, const void* source, c10::ScalarType source_dty
   }
 }
 
-Operand make_operand(const at::TensorIteratorBase& iterator, int place, c10::ScalarType row_dtype,
-                     bool output) {
+Operand make_operand(const at::TensorIteratorBase& iterator, int place, c10::ScalarType computed,
+                     c10::ScalarType row_dtype, bool output) {
   Operand operand;
   operand.size = static_cast<int64_t>(c10::elementSize(row_dtype));
   if (place == kAbsent) {
@@ -184,14 +216,14 @@ Operand make_operand(const at::TensorIteratorBase& iterator, int place, c10::Sca
     return operand;
   }
   operand.data = static_cast<char*>(host_address(iterator.data_ptr(place)));
-  operand.convert = output ? conversion(row_dtype, dtype) : conversion(dtype, row_dtype);
+  operand.convert = operand_conversion(dtype, computed, row_dtype, output);
   return operand;
 }
 
 }  // namespace
 
-void enqueue(const char* name, const at::TensorIteratorBase& iterator, const Kernel& kernel,
-             std::initializer_list<int> places) {
+void enqueue(const char* name, const at::TensorIteratorBase& iterator, c10::ScalarType computed,
+             const Kernel& kernel, std::initializer_list<int> places) {
   TORCH_INTERNAL_ASSERT(static_cast<int>(places.size()) + 1 == kernel.operands);
   Loop loop{kernel, {}, {}, {}};
   // An iterator over a single element may have no dimensions.
@@ -201,8 +233,8 @@ void enqueue(const char* name, const at::TensorIteratorBase& iterator, const Ker
   loop.strides.assign(dimensions * kernel.operands, 0);
   const auto add = [&](int place, bool output) {
     const auto position = static_cast<int>(loop.operands.size());
-    const Operand& operand =
-        loop.operands.emplace_back(make_operand(iterator, place, kernel.dtypes[position], output));
+    const Operand& operand = loop.operands.emplace_back(
+        make_operand(iterator, place, computed, kernel.dtypes[position], output));
     // The same value for all elements has strides of 0.
     for (int dimension = 0; operand.data != nullptr && dimension < iterator.ndim(); ++dimension) {
       loop.strides[dimension * kernel.operands + position] = iterator.strides(place)[dimension];
@@ -220,6 +252,13 @@ void enqueue(const char* name, const at::TensorIteratorBase& iterator, const Ker
 
 void refuse(const char* name, c10::ScalarType dtype) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "\"", name, "\" is not implemented for '", dtype, "' on acme");
+}
+
+void check_choice(const char* name, const char* argument, c10::string_view value,
+                  std::initializer_list<c10::string_view> choices) {
+  const bool found = std::find(choices.begin(), choices.end(), value) != choices.end();
+  TORCH_CHECK(found, name, ": expected ", argument, " to be one of ", c10::Join(", ", choices),
+              ", but got ", value);
 }
 
 }  // namespace acme::pointwise

@@ -9,6 +9,7 @@
 #include <c10/core/Scalar.h>
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
+#include <c10/util/string_view.h>
 
 #include <array>
 #include <cstddef>
@@ -139,14 +140,19 @@ Kernel make_kernel(const Lambda& lambda) {
   return kernel;
 }
 
-/// Enqueues `kernel` on the current stream of the iterator's device. `places` says which operand of
-/// the iterator each parameter of the lambda reads. Memory of device tensors is used in stream
-/// order; the values of CPU scalars are copied now.
-void enqueue(const char* name, const at::TensorIteratorBase& iterator, const Kernel& kernel,
-             std::initializer_list<int> places);
+/// Enqueues `kernel`, which computes for the dtype `computed`, on the current stream of the
+/// iterator's device. `places` says which operand of the iterator each parameter of the lambda
+/// reads. Memory of device tensors is used in stream order; the values of CPU scalars are copied
+/// now.
+void enqueue(const char* name, const at::TensorIteratorBase& iterator, c10::ScalarType computed,
+             const Kernel& kernel, std::initializer_list<int> places);
 
 /// Raises NotImplementedError: the kernel `name` does not compute in `dtype`.
 [[noreturn]] void refuse(const char* name, c10::ScalarType dtype);
+
+/// Raises RuntimeError if `value`, which was passed for `argument`, is none of `choices`.
+void check_choice(const char* name, const char* argument, c10::string_view value,
+                  std::initializer_list<c10::string_view> choices);
 
 /// Chooses the computing type for `dtype` among `Types` and enqueues what `make` returns for it.
 ///
@@ -166,7 +172,7 @@ void launch(const char* name, const DtypeSet& supported, at::TensorIteratorBase&
   const c10::ScalarType computing = at::toOpMathType(dtype);
   const auto enqueue_if = [&]<typename T>(std::type_identity<T>) {
     if (computing == c10::CppTypeToScalarType<T>::value) {
-      enqueue(name, iterator, make_kernel(make.template operator()<T>()), places);
+      enqueue(name, iterator, dtype, make_kernel(make.template operator()<T>()), places);
     }
   };
   (enqueue_if(std::type_identity<Types>{}), ...);

@@ -136,6 +136,7 @@ bool gelu_backward_supports(c10::ScalarType dtype) { return gelu_backward_dtypes
 // self * self) ) if approximate == "tanh" else grad_output * (0.5 * (1 + erf(self * sqrt(0.5))) +
 // self * exp(-0.5 * self * self) / sqrt(2 * pi))
 void gelu_backward(at::TensorIteratorBase& iterator, c10::string_view approximate) {
+  check_choice("gelu_backward", "approximate", approximate, {"none", "tanh"});
   launch<double, float>(
       "gelu_backward", gelu_backward_dtypes, iterator, iterator.common_dtype(), {1, 2},
       [&]<typename T>() {

@@ -64,6 +64,7 @@ bool gelu_supports(c10::ScalarType dtype) { return gelu_dtypes.contains(dtype); 
 // gelu: 0.5 * self * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self * self * self))) if
 // approximate == "tanh" else 0.5 * self * (1 + erf(self * sqrt(0.5)))
 void gelu(at::TensorIteratorBase& iterator, c10::string_view approximate) {
+  check_choice("gelu", "approximate", approximate, {"none", "tanh"});
   launch<double, float>(
       "gelu", gelu_dtypes, iterator, iterator.common_dtype(), {1}, [&]<typename T>() {
         return [approximate_is_tanh = approximate == "tanh"](T self) -> T {
