@@ -476,7 +476,7 @@ def _user_summary(operator: Operator) -> tuple[str, ...]:
 
 
 def _boxed_variants(operator: Operator, group: Group | None, claimed: Sequence[str]) -> tuple[str, ...]:
-    """The overloads that a boxed kernel is registered for: others of a structured group come down to its out variant."""
+    """The overloads that a boxed kernel is registered for: those of a structured group come down to its out variant."""
     if group is None or not group.structured or group.out not in claimed:
         return (operator.name,)
     return tuple(name for name in claimed if name == group.out or name in _RESIZED_TWICE)

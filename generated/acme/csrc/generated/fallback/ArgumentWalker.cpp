@@ -12,7 +12,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "generated/runtime/AcmeFunctions.h"
 

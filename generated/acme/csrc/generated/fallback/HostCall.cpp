@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "generated/fallback/ArgumentWalker.h"

@@ -4,6 +4,8 @@
 
 #include <torch/library.h>
 
+#include <memory>
+
 #include "generated/registration/Registrations.h"
 #include "generated/fallback/Fallback.h"
 #include "generated/fallback/Unsupported.h"
