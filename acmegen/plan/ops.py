@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
 
 from acmegen.plan.kernels import Definition, Function, Kernel, StructuredKernel, UserKernel
 from acmegen.plan.pointwise import PointwisePlan
@@ -275,3 +277,24 @@ class OpsPlan:
     def uses_iterators(self) -> bool:
         """Whether a kernel without a meta function runs through a TensorIterator."""
         return any(kernel.iterator for shard in self.kernels for kernel in shard.kernels)
+
+    def calls(self, function: str) -> bool:
+        """Whether a kernel calls `function`, one of those that are emitted for the kernels that need them."""
+        return function in self._called
+
+    @cached_property
+    def _called(self) -> frozenset[str]:
+        texts = _texts((self.structured, self.kernels, self.custom))
+        return frozenset(name for text in texts for name in re.findall(r"(\w+)\(", text))
+
+
+def _texts(part: object) -> Iterator[str]:
+    """All strings in a part of a plan."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, tuple):
+        for element in part:
+            yield from _texts(element)
+    elif is_dataclass(part):
+        for attribute in fields(part):
+            yield from _texts(getattr(part, attribute.name))

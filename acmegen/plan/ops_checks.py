@@ -13,6 +13,7 @@ from acmegen.plan.runtime_kernels import RUNTIME_KERNELS
 _KERNELS = ("expr", "library", "user")
 _BACKENDS = frozenset({"CPU", "CUDA"})
 _ON_THE_CPU = ("reference", "fallback")
+_SERVE_THE_PARTS = "leave it out, or write `composite`, and serve the operators that it decomposes into"
 
 
 def unknown_operator(
@@ -63,8 +64,12 @@ def cuts_autograd(operator: Operator) -> bool:
     Where torch's own backends have kernels beside the decomposition, it calls the operator only where no gradient is
     needed.
     """
-    own_kernel = not operator.dispatch.isdisjoint(_BACKENDS)
-    return operator.composite_implicit and not operator.has_derivative and not own_kernel
+    return _only_decomposed(operator) and not operator.has_derivative
+
+
+def _only_decomposed(operator: Operator) -> bool:
+    """Whether torch's own backends have nothing but the decomposition."""
+    return operator.composite_implicit and operator.dispatch.isdisjoint(_BACKENDS)
 
 
 def check_operator(
@@ -100,7 +105,7 @@ def check_operator(
             codes.CUTS_AUTOGRAD,
             f"`{operator.name}` is decomposed by torch above autograd: a kernel would cut its gradient",
             span,
-            help="leave it out, or write `composite`, and serve the operators that it decomposes into",
+            help=_SERVE_THE_PARTS,
         )
         return
     if kind in _KERNELS and group is not None and group.structured and operator.name != group.functional:
@@ -161,7 +166,10 @@ def _check_expr(
     placed: PlacedOperator, operator: Operator, group: Group | None, host_access: bool
 ) -> Iterator[Diagnostic]:
     span = placed.span(key=True)
-    if group is not None and group.structured and not group.tensor_iterator:
+    if _only_decomposed(operator):
+        message = f"`{operator.name}` is not elementwise: torch decomposes it into other operators"
+        yield Diagnostic(codes.WRONG_KIND, message, span, help=_SERVE_THE_PARTS)
+    elif group is not None and group.structured and not group.tensor_iterator:
         yield Diagnostic(codes.WRONG_KIND, f"`{operator.name}` is not elementwise, so no expression can serve it", span)
     elif operator.variant != "functional":
         yield Diagnostic(

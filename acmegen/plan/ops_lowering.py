@@ -51,6 +51,9 @@ _BOXED: Mapping[str, tuple[str, str]] = {
     "fallback": ("cpu_fallback", "Fallback.h"),
 }
 
+# torch's meta functions of these resize the output twice, which warns where the functional variant comes down to it.
+_RESIZED_TWICE = frozenset({"mse_loss", "smooth_l1_loss"})
+
 
 def lower_ops(project: Project, facts: Facts, driver: DriverPlan, library: LibraryPlan | None) -> OpsPlan:
     """Resolve the entries of all operators against the installed torch.
@@ -212,16 +215,15 @@ class _Lowering:
                     )
                 )
             case "reference" | "fallback" as kind:
-                # The other variants of a structured group come down to its out variant by themselves.
-                name = group.out if group is not None and group.structured and group.out in claimed else operator.name
                 function, header = _BOXED[kind]
-                self._registrations.append(
+                self._registrations += [
                     Registration(
-                        name or operator.name,
+                        name,
                         f"torch::CppFunction::makeFromBoxedFunction<&{function}>()",
                         (f"fallback/{header}",),
                     )
-                )
+                    for name in _boxed_variants(operator, group, claimed)
+                ]
 
     def _lower_expr(
         self, placed: PlacedOperator, entry: ExprEntry, operator: Operator, group: Group | None, claimed: Sequence[str]
@@ -471,6 +473,13 @@ def _user_summary(operator: Operator) -> tuple[str, ...]:
         "",
         "The device of the tensors is current; work goes to its current stream.",
     )
+
+
+def _boxed_variants(operator: Operator, group: Group | None, claimed: Sequence[str]) -> tuple[str, ...]:
+    """The overloads that a boxed kernel is registered for: those of a structured group come down to its out variant."""
+    if group is None or not group.structured or group.out not in claimed:
+        return (operator.name,)
+    return tuple(name for name in claimed if name == group.out or name in _RESIZED_TWICE)
 
 
 def _pointer(operator: Operator) -> str:

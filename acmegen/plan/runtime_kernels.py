@@ -36,6 +36,7 @@ RUNTIME_KERNELS = frozenset(
         "native_dropout_backward",
         "convolution_overrideable",
         "convolution_backward_overrideable",
+        "_nested_tensor_from_mask_left_aligned",
     }
 )
 """The operators that may have the kind `runtime`."""

@@ -73,10 +73,14 @@ class TileOpsPlan:
         return tuple(name for name in MODULES if any(name in kernel.modules for kernel in self.kernels))
 
 
+# Names of one word, whose capitals begin no other.
+_MIXED_CASE = re.compile(r"P?ReLU|SiLU|RoPE|MoE|YaRN")
+
+
 def builder_name(op: str) -> str:
-    """`RMSNormFwdOp` -> `rms_norm_fwd`: lower case, words apart."""
-    stem = op.removesuffix("Op")
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", stem).lower()
+    """`RMSNormFwdOp` -> `rms_norm_fwd`, `LeakyReLUFwdOp` -> `leaky_relu_fwd`: lower case, words apart."""
+    stem = _MIXED_CASE.sub(lambda word: word[0].capitalize(), op.removesuffix("Op"))
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", stem).lower()
 
 
 def free_names(expression: str) -> frozenset[str]:

@@ -200,6 +200,23 @@ def test_functions_of_tileops_builders_never_collide() -> None:
     assert not any(keyword.iskeyword(name) for name in names)
 
 
+@pytest.mark.parametrize(
+    ("op", "name"),
+    [
+        ("SiLUFwdOp", "silu_fwd"),
+        ("LeakyReLUFwdOp", "leaky_relu_fwd"),
+        ("PReLUFwdOp", "prelu_fwd"),
+        ("FusedQKNormRoPEFwdOp", "fused_qk_norm_rope_fwd"),
+        ("MoEExpertMLPFwdOp", "moe_expert_mlp_fwd"),
+        ("FFTC2CFwdOp", "fftc2c_fwd"),
+        ("FP8QuantPerBlockFwdOp", "fp8_quant_per_block_fwd"),
+        ("Conv2dFwdOp", "conv2d_fwd"),
+    ],
+)
+def test_functions_of_tileops_builders_keep_names_of_one_word_together(op: str, name: str) -> None:
+    assert builder_name(op) == name
+
+
 def test_what_does_not_fit_in_a_preset_shows_what_includes_it(tmp_path: Path) -> None:
     """A driver that gives the host no access cannot serve the expressions of a preset."""
     simulator = (data_folder("manifests") / "presets" / "simulator.yaml").read_text(encoding="utf-8")

@@ -200,6 +200,11 @@ def test_reference_of_a_structured_group_registers_its_out_variant(tmp_path: Pat
     assert {served.operator: served.kind for served in plan.served}["cumsum_"] == "reference"
 
 
+def test_reference_of_a_loss_registers_its_functional_variant_too(tmp_path: Path, facts: Facts) -> None:
+    plan = lower(tmp_path, facts, "ops:\n  mse_loss: reference\n  smooth_l1_loss: fallback\n")
+    assert set(registered(plan)) == {"mse_loss", "mse_loss.out", "smooth_l1_loss", "smooth_l1_loss.out"}
+
+
 def test_a_reason_is_inert_in_cpp(tmp_path: Path, facts: Facts) -> None:
     plan = lower(tmp_path, facts, 'ops:\n  _cudnn_rnn: {unsupported: "say \\"no\\" */ {{ x }} ??/ \\\\"}\n')
     assert r'"say \"no\" */ {{ x }} \?\?/ \\"' in registered(plan)["_cudnn_rnn"]
@@ -314,6 +319,8 @@ def test_parameters_do_not_shadow_what_the_templates_use(tmp_path: Path, facts: 
         ("ops:\n  _cudnn_rnn: reference\n", codes.NO_CPU_KERNEL, "_cudnn_rnn", "no CPU kernel"),
         ("ops:\n  nonzero: runtime\n", codes.NO_RUNTIME_KERNEL, "nonzero", "the runtime has no kernel"),
         ('ops:\n  mm: {expr: "self"}\n', codes.WRONG_KIND, "mm", "not elementwise"),
+        ('ops:\n  linear: {expr: "input"}\n', codes.WRONG_KIND, "linear", "torch decomposes it"),
+        ('ops:\n  matmul: {expr: "self"}\n', codes.WRONG_KIND, "matmul", "torch decomposes it"),
         ('ops:\n  abs_: {expr: "abs(self)"}\n', codes.WRONG_KIND, "abs_", "not the functional variant"),
         ('ops:\n  std_mean.correction: {expr: "self"}\n', codes.WRONG_KIND, "std_mean.correction", "one tensor"),
         (f"ops:\n  is_set_to: {MM}\n", codes.WRONG_KIND, "is_set_to", "not all results"),

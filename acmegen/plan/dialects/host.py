@@ -57,7 +57,7 @@ FUNCTIONS: Mapping[str, str] = {
     "fmax": "math::fmax<T>",
     "isnan": "math::is_nan<T>",
     "isinf": "math::is_infinite<T>",
-    "isfinite": "math::is_finite<T>",
+    "isfinite": "std::isfinite",
     "signbit": "math::sign_bit<T>",
 }
 

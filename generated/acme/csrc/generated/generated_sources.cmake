@@ -28,6 +28,7 @@ set(
   csrc/generated/native/Convolution.cpp
   csrc/generated/native/Copy.cpp
   csrc/generated/native/Fill.cpp
+  csrc/generated/native/NestedTensors.cpp
   csrc/generated/native/Random.cpp
   csrc/generated/native/Storage.cpp
   csrc/generated/native/StridedCopy.cpp
@@ -44,6 +45,8 @@ set(
   csrc/generated/registration/Custom_acme.cpp
   csrc/generated/registration/Registration_0.cpp
   csrc/generated/registration/Registration_1.cpp
+  csrc/generated/registration/Registration_2.cpp
+  csrc/generated/registration/Registration_3.cpp
   csrc/generated/registration/Registrations.cpp
   csrc/generated/runtime/AcmeAllocator.cpp
   csrc/generated/runtime/AcmeEvent.cpp

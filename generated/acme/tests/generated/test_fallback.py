@@ -4,6 +4,7 @@
 
 """Operators that a CPU kernel serves, in place or on copies: each gives what the same call gives on the CPU."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,10 +18,20 @@ def to_device(value):
     return tree_map(lambda leaf: leaf.to(DEVICE) if isinstance(leaf, torch.Tensor) else leaf, value)
 
 
+def run(function, arguments):
+    """The result, and what the call warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*arguments)
+    return result, {str(warning.message) for warning in caught}
+
+
 def check(function, *arguments):
-    """Compare `function` on the device with the CPU: results, and what it did to its arguments."""
+    """Compare `function` on the device with the CPU: results, warnings, and what it did to its arguments."""
     on_device = to_device(arguments)
-    expected, actual = function(*arguments), function(*on_device)
+    expected, warnings_on_cpu = run(function, arguments)
+    actual, warnings_on_device = run(function, on_device)
+    assert warnings_on_device <= warnings_on_cpu
     for left, right in zip(
         tree_leaves((actual, on_device)), tree_leaves((expected, arguments)), strict=True
     ):
@@ -121,17 +132,15 @@ def test_a5_random_operators_use_the_generator_of_the_device():
         x.exponential_(generator=torch.Generator())
 
 
-@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("size", [0, 1, 6])
 def test_a7_out_is_resized(size):
-    out = torch.zeros(size, device=DEVICE)
-    x = torch.arange(12.0).reshape(3, 4)
-    values, indices = out, torch.zeros(size, dtype=torch.int64, device=DEVICE)
-    torch.sort(x.to(DEVICE), descending=True, out=(values, indices))
-    assert values is out
-    expected = torch.sort(x, descending=True)
-    assert torch.equal(values.cpu(), expected.values)
-    assert torch.equal(indices.cpu(), expected.indices)
+    def sort(x, values, indices):
+        result = torch.sort(x, descending=True, out=(values, indices))
+        assert result.values is values and result.indices is indices
+
+    indices = torch.zeros(size, dtype=torch.int64)
+    check(sort, torch.arange(12.0).reshape(3, 4), torch.zeros(size), indices)
+    assert indices.tolist() == [[3, 2, 1, 0]] * 3
 
 
 def test_a7_out_at_an_offset_grows_and_keeps_its_neighbours():
@@ -236,6 +245,28 @@ def test_mixed_devices():
 def test_sparse_results_are_refused():
     with pytest.raises(NotImplementedError, match="_to_sparse"):
         torch.ones(2, device=DEVICE).to_sparse()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_results_are_refused():
+    x = torch.ones(2, 3, 4, device=DEVICE)
+    mask = torch.ones(2, 3, dtype=torch.bool, device=DEVICE)
+    with pytest.raises(NotImplementedError, match="_nested_tensor_from_mask returns a .*nested"):
+        torch._nested_tensor_from_mask(x, mask, mask_check=False)
+
+
+def test_composite_kernels_that_only_torch_own_devices_can_run():
+    z = torch.randn(4, 3, dtype=torch.complex64)
+    check(lambda z: z.conj_physical_(), z.clone())
+    check(lambda z: torch.svd(z, out=(z.new_empty(0), z.real.new_empty(0), z.new_empty(0)))[1], z)
+    x = torch.tensor([[3.0, 1.0, 3.0], [2.0, 2.0, 1.0]])
+    check(lambda x: torch.mode(x, out=(x.new_empty(0), x.new_empty(0, dtype=torch.int64))), x)
+    check(lambda x: torch.kaiser_window(5, device=x.device), x)
+    check(lambda x: torch.kaiser_window(6, periodic=False, device=x.device), x)
+    check(lambda x: torch.kaiser_window(7, periodic=True, beta=3.0, device=x.device), x)
+    check(
+        lambda x: torch.ops.aten._batch_norm_no_update(x, None, None, x[0], x[0], 0.1, 1e-5)[0], x
+    )
 
 
 def test_undeclared_mutation_of_running_statistics():

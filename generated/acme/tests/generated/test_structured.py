@@ -15,6 +15,7 @@ DEVICE = "acme"
 
 # Each overload, and how the manifests have it served.
 TABLE = """
+_batch_norm_no_update fallback
 _copy_from runtime
 _copy_from_and_resize runtime
 _cudnn_rnn unsupported
@@ -23,6 +24,7 @@ _log_softmax library
 _log_softmax.out library
 _log_softmax_backward_data library
 _log_softmax_backward_data.out library
+_nested_tensor_from_mask_left_aligned runtime
 _reshape_alias runtime
 _softmax library
 _softmax.out library
@@ -116,6 +118,7 @@ clamp_min.Tensor_out expr
 clamp_min.out expr
 clamp_min_ expr
 clamp_min_.Tensor expr
+conj_physical_ fallback
 convolution_backward_overrideable runtime
 convolution_overrideable runtime
 copysign.Tensor expr
@@ -230,6 +233,9 @@ isneginf expr
 isneginf.out expr
 isposinf expr
 isposinf.out expr
+kaiser_window fallback
+kaiser_window.beta fallback
+kaiser_window.periodic fallback
 le.Scalar expr
 le.Scalar_out expr
 le.Tensor expr
@@ -293,6 +299,9 @@ mish.out expr
 mish_ expr
 mm library
 mm.out library
+mode.values fallback
+mse_loss fallback
+mse_loss.out fallback
 mul.Tensor expr
 mul.out expr
 mul_.Tensor expr
@@ -368,6 +377,8 @@ sinc_ expr
 sinh expr
 sinh.out expr
 sinh_ expr
+smooth_l1_loss fallback
+smooth_l1_loss.out fallback
 softplus expr
 softplus.out expr
 softplus_backward expr

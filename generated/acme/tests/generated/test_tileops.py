@@ -50,7 +50,7 @@ def reference_rms_norm_fwd(x, weight, normalized_shape, eps):
     )
 
 
-def reference_si_lu_fwd(input, inplace):
+def reference_silu_fwd(input, inplace):
     return torch.nn.functional.silu(input, inplace=inplace)
 
 
@@ -63,7 +63,7 @@ REFERENCES = {
     "GEMMFwdOp": reference_gemm_fwd,
     "LayerNormFwdOp": reference_layer_norm_fwd,
     "RMSNormFwdOp": reference_rms_norm_fwd,
-    "SiLUFwdOp": reference_si_lu_fwd,
+    "SiLUFwdOp": reference_silu_fwd,
     "SoftmaxFwdOp": reference_softmax_fwd,
 }
 

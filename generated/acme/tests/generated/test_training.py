@@ -119,6 +119,18 @@ def test_trains_as_on_the_cpu(name, optimizer):
         )
 
 
+def test_padded_batches_in_evaluation():
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    model = nn.TransformerEncoder(layer, num_layers=2).eval()
+    twin = copy.deepcopy(model).to(DEVICE)
+    x, padding = torch.randn(2, 5, 16), torch.tensor([[False] * 3 + [True] * 2, [False] * 5])
+    with torch.no_grad():
+        expected = model(x, src_key_padding_mask=padding)
+        found = twin(x.to(DEVICE), src_key_padding_mask=padding.to(DEVICE)).cpu()
+    # What stands at the padding depends on the way that torch takes.
+    torch.testing.assert_close(found[~padding], expected[~padding])
+
+
 def test_gradients_accumulate_and_clip():
     model, (inputs, targets) = MODELS["mlp"][0](), MODELS["mlp"][1]()
     norms = []

@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """One kernel builder per op that the target `acme` serves.
+
 TileOPs calls a builder with a `TensorSpec` per input, or None for an optional input that the call left out, and the
 op's params by keyword. The kernel that it returns is called with the tensors in the same order.
 """
 
 from __future__ import annotations
+
 from typing import Any
+
 import torch
 from tileops.backend import BuildKernel, TensorSpec
 
@@ -90,7 +93,7 @@ def build_rms_norm_fwd(
     return kernel
 
 
-def build_si_lu_fwd(
+def build_silu_fwd(
     input: TensorSpec,
     *,
     inplace: Any,
@@ -126,6 +129,6 @@ BUILDERS: dict[str, BuildKernel] = {
     "GEMMFwdOp": build_gemm_fwd,
     "LayerNormFwdOp": build_layer_norm_fwd,
     "RMSNormFwdOp": build_rms_norm_fwd,
-    "SiLUFwdOp": build_si_lu_fwd,
+    "SiLUFwdOp": build_silu_fwd,
     "SoftmaxFwdOp": build_softmax_fwd,
 }

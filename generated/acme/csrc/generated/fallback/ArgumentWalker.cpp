@@ -12,7 +12,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "generated/runtime/AcmeFunctions.h"
 
@@ -42,7 +41,7 @@ bool may_be_on_cpu(const c10::OperatorHandle& op, size_t index, const c10::IValu
 }  // namespace
 
 bool is_plain(const at::Tensor& tensor) {
-  return tensor.layout() == c10::kStrided && !tensor.is_quantized();
+  return tensor.layout() == c10::kStrided && !tensor.is_quantized() && !tensor.is_nested();
 }
 
 void visit_tensors(const c10::IValue& value, c10::function_ref<void(const at::Tensor&)> visit) {
@@ -113,7 +112,7 @@ CallDevices check_devices(const c10::OperatorHandle& op, c10::ArrayRef<c10::IVal
     }
     visit_tensors(value, [&](const at::Tensor& tensor) {
       TORCH_CHECK_NOT_IMPLEMENTED(is_plain(tensor), op.operator_name(), ": argument '", name,
-                                  "' is sparse or quantized, which acme does not have");
+                                  "' is sparse, quantized or nested, which acme does not have");
       if (!tensor.is_privateuseone()) {
         TORCH_CHECK(may_be_on_cpu(op, index, value, tensor), op.operator_name(),
                     ": expected all tensors to be on the same device, but argument '", name,

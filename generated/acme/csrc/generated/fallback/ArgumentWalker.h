@@ -20,7 +20,7 @@ void visit_tensors(const c10::IValue& value, c10::function_ref<void(const at::Te
 c10::IValue map_tensors(const c10::IValue& value,
                         c10::function_ref<at::Tensor(const at::Tensor&)> map);
 
-/// Whether `tensor` is what the device has: strided, and not quantized.
+/// Whether `tensor` is what the device has: strided, and neither quantized nor nested.
 bool is_plain(const at::Tensor& tensor);
 
 /// Whether `argument` is a `Generator` or `Generator?`.

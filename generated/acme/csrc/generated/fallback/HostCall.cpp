@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "generated/fallback/ArgumentWalker.h"
@@ -75,8 +74,9 @@ c10::IValue host_argument(const c10::Argument& argument, const c10::IValue& valu
 
 // A tensor on `device` with the elements and the strides of `host`.
 at::Tensor to_device(const c10::OperatorHandle& op, const at::Tensor& host, c10::Device device) {
-  TORCH_CHECK_NOT_IMPLEMENTED(is_plain(host), op.operator_name(),
-                              " returns a sparse or quantized tensor, which acme does not have");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      is_plain(host), op.operator_name(),
+      " returns a sparse, quantized or nested tensor, which acme does not have");
   const at::Tensor source = host.resolve_conj().resolve_neg();
   const c10::DeviceGuard guard(device);
   at::Tensor result = native::empty_strided(source.sym_sizes(), source.sym_strides(),

@@ -43,7 +43,7 @@ class HostMemory {
 /// resized is resized on the device.
 ///
 /// Raises NotImplementedError, naming the operator, for operators that have no CPU kernel, return
-/// views, or work on sparse or quantized tensors. Raises an error for mixed devices.
+/// views, or work on sparse, quantized or nested tensors. Raises an error for mixed devices.
 void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostMemory& memory);
 
 }  // namespace acme

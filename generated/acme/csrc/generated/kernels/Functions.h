@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <vector>

@@ -9,7 +9,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
+#include <cstdint>
 
 #include "generated/fallback/Fallback.h"
 
@@ -44,10 +44,6 @@ c10::Device common_device(const char* op, std::initializer_list<TensorArgument> 
                 device, " and `", argument.name, "` is on ", tensor.device());
   }
   return device;
-}
-
-c10::Device list_device(at::TensorList tensors) {
-  return tensors.empty() ? c10::Device(c10::kPrivateUse1) : tensors.front().device();
 }
 
 torch::jit::Stack run_fallback(const char* op, const char* overload,
@@ -88,13 +84,6 @@ at::IntArrayRef slice(at::IntArrayRef values, int64_t start, std::optional<int64
   const int64_t first = position(start);
   const int64_t last = std::max(first, position(stop.value_or(size)));
   return values.slice(first, last - first);
-}
-
-int64_t element(at::IntArrayRef values, int64_t index) {
-  const auto size = static_cast<int64_t>(values.size());
-  TORCH_CHECK_INDEX(index >= -size && index < size, "index ", index,
-                    " is out of range for a list of ", size);
-  return values[index < 0 ? index + size : index];
 }
 
 c10::ScalarType accumulate_dtype(c10::ScalarType dtype) {

@@ -15,6 +15,7 @@
 #include <c10/util/ArrayRef.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 
@@ -37,9 +38,6 @@ struct TensorArgument {
 /// dimensions may be on the CPU if `allow_cpu_scalars`.
 c10::Device common_device(const char* op, std::initializer_list<TensorArgument> arguments,
                           bool allow_cpu_scalars = false);
-
-/// The device of the first of `tensors`; without an index, for the current one, if there is none.
-c10::Device list_device(at::TensorList tensors);
 
 inline bool is_one_of(c10::ScalarType dtype, std::initializer_list<c10::ScalarType> dtypes) {
   return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
@@ -68,9 +66,6 @@ at::DimVector joined(std::initializer_list<at::IntArrayRef> parts);
 /// limited to it.
 at::IntArrayRef slice(at::IntArrayRef values, int64_t start,
                       std::optional<int64_t> stop = std::nullopt);
-
-/// `values[index]`; a negative index counts from the end.
-int64_t element(at::IntArrayRef values, int64_t index);
 
 /// The dtype that statistics and sums over `dtype` are kept in: float32 for the 16-bit floating
 /// types.

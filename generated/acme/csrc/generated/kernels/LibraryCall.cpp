@@ -9,6 +9,8 @@
 #include <c10/util/Exception.h>
 #include <c10/util/accumulate.h>
 
+#include <optional>
+
 namespace acme {
 
 simDataType_t library_dtype(c10::ScalarType dtype) {

@@ -9,6 +9,9 @@
 #include <ATen/ops/convolution_backward_ops.h>
 #include <ATen/ops/convolution_ops.h>
 
+#include <array>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "generated/fallback/Fallback.h"

@@ -8,6 +8,10 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+
 #include "generated/native/NativeFunctions.h"
 #include "generated/native/StridedCopy.h"
 #include "generated/registration/Registrations.h"
@@ -59,8 +63,7 @@ void check_capturable(const at::Tensor& host, const AcmeStream& stream, bool non
   if (is_any_stream_capturing() && !(non_blocking && is_pinned(host.storage().data_ptr().get()))) {
     refuse_in_capture(stream, "A copy between the host and the device",
                       "it would have to wait for the stream, unless the host's memory is pinned, "
-                      "dtypes and layouts are the "
-                      "same, and `non_blocking=True`");
+                      "dtypes and layouts are the same, and `non_blocking=True`");
   }
 }
 

@@ -6,6 +6,8 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "generated/native/NativeFunctions.h"
 #include "generated/native/StridedCopy.h"

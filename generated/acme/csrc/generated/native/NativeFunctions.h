@@ -101,4 +101,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward_overrideable
     bool transposed, c10::SymIntArrayRef output_padding, c10::SymInt groups,
     std::array<bool, 3> output_mask);
 
+// Nested tensors, which the device does not have
+
+bool _nested_tensor_from_mask_left_aligned(const at::Tensor& t, const at::Tensor& mask);
+
 }  // namespace acme::native

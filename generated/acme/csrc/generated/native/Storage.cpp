@@ -7,6 +7,8 @@
 #include <ATen/native/TensorFactories.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "generated/native/NativeFunctions.h"

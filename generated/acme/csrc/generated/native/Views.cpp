@@ -12,6 +12,9 @@
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 
+#include <cstdint>
+#include <optional>
+
 #include "generated/native/NativeFunctions.h"
 
 namespace acme::native {

@@ -32,15 +32,6 @@ bool is_infinite(T x) {
 }
 
 template <typename T>
-bool is_finite(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::isfinite(x);
-  } else {
-    return true;
-  }
-}
-
-template <typename T>
 bool sign_bit(T x) {
   if constexpr (std::is_floating_point_v<T>) {
     return std::signbit(x);

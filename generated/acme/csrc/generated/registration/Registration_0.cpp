@@ -5,7 +5,7 @@
 #include <torch/library.h>
 
 #include "generated/registration/Registrations.h"
-#include "generated/fallback/Unsupported.h"
+#include "generated/fallback/Fallback.h"
 #include "generated/kernels/Functions.h"
 #include "generated/native/NativeFunctions.h"
 
@@ -14,10 +14,6 @@ namespace acme {
 void register_kernels_0(Libraries& libraries) {
   torch::Library& m = libraries.emplace_back(torch::Library::IMPL, "aten",
                                              c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
-  m.impl("_cudnn_rnn", torch::CppFunction::makeFromBoxedFunctor(
-                           std::make_unique<Unsupported>("this device has no RNN engine")));
-  m.impl("_local_scalar_dense",
-         static_cast<at::Scalar (*)(const at::Tensor&)>(&native::_local_scalar_dense));
   m.impl(
       "_thnn_fused_lstm_cell",
       static_cast<std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
@@ -29,9 +25,7 @@ void register_kernels_0(Libraries& libraries) {
                                  ::std::optional<at::Layout>, ::std::optional<at::Device>,
                                  ::std::optional<bool>, bool, ::std::optional<at::MemoryFormat>)>(
           &native::_to_copy));
-  m.impl("abs", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::abs));
   m.impl("abs_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::abs_));
-  m.impl("acos.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::acos_out));
   m.impl("acos_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::acos_));
   m.impl("acosh.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::acosh_out));
@@ -52,57 +46,29 @@ void register_kernels_0(Libraries& libraries) {
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                      const at::Scalar&, const at::Scalar&, at::Tensor&)>(
              &ops::addmm_out));
-  m.impl("amax.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::IntArrayRef, bool, at::Tensor&)>(
-             &ops::amax_out));
   m.impl("amin", static_cast<at::Tensor (*)(const at::Tensor&, at::IntArrayRef, bool)>(&ops::amin));
-  m.impl("as_strided",
-         static_cast<at::Tensor (*)(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef,
-                                    ::std::optional<c10::SymInt>)>(&native::as_strided));
-  m.impl("asin", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::asin));
-  m.impl("asin.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::asin_out));
-  m.impl("asinh", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::asinh));
   m.impl("asinh.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::asinh_out));
-  m.impl("asinh_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::asinh_));
   m.impl("atan2.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::atan2_out));
   m.impl("atan_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::atan_));
-  m.impl("atanh.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::atanh_out));
-  m.impl(
-      "bernoulli_.Tensor",
-      static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, ::std::optional<at::Generator>)>(
-          &native::bernoulli__Tensor));
   m.impl("bitwise_and_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::bitwise_and__Tensor));
   m.impl("bitwise_left_shift.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
              &ops::bitwise_left_shift_Tensor));
-  m.impl("bitwise_left_shift.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::bitwise_left_shift_Tensor_out));
-  m.impl("bitwise_left_shift_.Tensor", static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(
-                                           &ops::bitwise_left_shift__Tensor));
   m.impl("bitwise_not", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::bitwise_not));
   m.impl("bitwise_not.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::bitwise_not_out));
   m.impl("bitwise_not_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::bitwise_not_));
-  m.impl("bitwise_or.Tensor", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
-                                  &ops::bitwise_or_Tensor));
   m.impl("bitwise_or_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::bitwise_or__Tensor));
   m.impl("bitwise_xor.Tensor", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
                                    &ops::bitwise_xor_Tensor));
-  m.impl("bitwise_xor.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::bitwise_xor_Tensor_out));
   m.impl("bmm.out", static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
                         &ops::bmm_out));
   m.impl("ceil_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::ceil_));
-  m.impl("clamp", static_cast<at::Tensor (*)(const at::Tensor&, const std::optional<at::Scalar>&,
-                                             const std::optional<at::Scalar>&)>(&ops::clamp));
   m.impl("clamp.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const std::optional<at::Tensor>&,
                                      const std::optional<at::Tensor>&, at::Tensor&)>(
@@ -110,44 +76,20 @@ void register_kernels_0(Libraries& libraries) {
   m.impl("clamp_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const std::optional<at::Tensor>&,
                                      const std::optional<at::Tensor>&)>(&ops::clamp__Tensor));
-  m.impl("clamp_max",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::clamp_max));
   m.impl("clamp_max.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::clamp_max_Tensor));
-  m.impl("clamp_max.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::clamp_max_out));
   m.impl("clamp_max_",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::clamp_max_));
-  m.impl("clamp_max_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::clamp_max__Tensor));
   m.impl("clamp_min.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::clamp_min_Tensor));
   m.impl("clamp_min.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::clamp_min_Tensor_out));
-  m.impl("convolution_backward_overrideable",
-         static_cast<::std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
-             const at::Tensor&, const at::Tensor&, const at::Tensor&, c10::SymIntArrayRef,
-             c10::SymIntArrayRef, c10::SymIntArrayRef, bool, c10::SymIntArrayRef, c10::SymInt,
-             ::std::array<bool, 3>)>(&native::convolution_backward_overrideable));
-  m.impl("convolution_overrideable",
-         static_cast<at::Tensor (*)(
-             const at::Tensor&, const at::Tensor&, const ::std::optional<at::Tensor>&,
-             c10::SymIntArrayRef, c10::SymIntArrayRef, c10::SymIntArrayRef, bool,
-             c10::SymIntArrayRef, c10::SymInt)>(&native::convolution_overrideable));
-  m.impl("copysign.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::copysign_out));
   m.impl("cos.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::cos_out));
   m.impl("cos_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::cos_));
   m.impl("cosh.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::cosh_out));
-  m.impl("cosh_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::cosh_));
   m.impl("div.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::div_Tensor));
-  m.impl("div.out_mode", static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&,
-                                                     std::optional<c10::string_view>, at::Tensor&)>(
-                             &ops::div_out_mode));
   m.impl(
       "div_.Tensor_mode",
       static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, std::optional<c10::string_view>)>(
@@ -159,9 +101,6 @@ void register_kernels_0(Libraries& libraries) {
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&,
                                      const at::Scalar&, bool, const at::Tensor&, at::Tensor&)>(
              &ops::elu_backward_grad_input));
-  m.impl("embedding",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, bool, bool)>(
-             &ops::embedding));
   m.impl("embedding_dense_backward",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, int64_t, bool)>(
              &ops::embedding_dense_backward));
@@ -175,27 +114,17 @@ void register_kernels_0(Libraries& libraries) {
                                     ::std::optional<at::ScalarType>, ::std::optional<at::Layout>,
                                     ::std::optional<at::Device>, ::std::optional<bool>)>(
              &native::empty_strided));
-  m.impl("eq.Scalar",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::eq_Scalar));
   m.impl("eq.Scalar_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
              &ops::eq_Scalar_out));
   m.impl("eq.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::eq_Tensor_out));
-  m.impl("eq_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::eq__Tensor));
   m.impl("erf", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::erf));
   m.impl("erfc", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::erfc));
   m.impl("erfc.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::erfc_out));
   m.impl("erfc_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::erfc_));
-  m.impl("exp_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::exp_));
   m.impl("expm1_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::expm1_));
-  m.impl("fill_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&native::fill__Tensor));
-  m.impl("floor", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::floor));
-  m.impl("floor.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::floor_out));
   m.impl("fmax", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::fmax));
   m.impl("fmin.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
@@ -211,8 +140,6 @@ void register_kernels_0(Libraries& libraries) {
   m.impl("ge.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::ge_Tensor_out));
-  m.impl("ge_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::ge__Tensor));
   m.impl("gelu_backward",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, c10::string_view)>(
              &ops::gelu_backward));
@@ -225,15 +152,7 @@ void register_kernels_0(Libraries& libraries) {
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::gt__Tensor));
   m.impl("hardshrink",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::hardshrink));
-  m.impl("hardshrink.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::hardshrink_out));
   m.impl("hardsigmoid", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::hardsigmoid));
-  m.impl("hardsigmoid.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::hardsigmoid_out));
-  m.impl("hardsigmoid_backward.grad_input",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::hardsigmoid_backward_grad_input));
   m.impl("hardswish.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::hardswish_out));
   m.impl("hardswish_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::hardswish_));
@@ -242,49 +161,28 @@ void register_kernels_0(Libraries& libraries) {
   m.impl("hardswish_backward.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::hardswish_backward_out));
-  m.impl("hardtanh",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&)>(
-             &ops::hardtanh));
   m.impl("hardtanh_",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&, const at::Scalar&)>(
              &ops::hardtanh_));
   m.impl("hardtanh_backward",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                     const at::Scalar&)>(&ops::hardtanh_backward));
-  m.impl("heaviside_",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::heaviside_));
-  m.impl("hypot", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::hypot));
   m.impl("hypot.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::hypot_out));
   m.impl("hypot_", static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::hypot_));
   m.impl("isnan", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::isnan));
+  m.impl("kaiser_window", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("le.Scalar",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::le_Scalar));
   m.impl("le_.Scalar",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::le__Scalar));
-  m.impl("leaky_relu",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::leaky_relu));
   m.impl("lerp.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&)>(
              &ops::lerp_Tensor));
-  m.impl("lerp_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, const at::Tensor&)>(
-             &ops::lerp__Tensor));
-  m.impl("log10.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::log10_out));
   m.impl("log1p_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::log1p_));
-  m.impl("log2", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::log2));
   m.impl("logaddexp2",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::logaddexp2));
-  m.impl("logical_and_",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::logical_and_));
-  m.impl("logical_not_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::logical_not_));
-  m.impl("logical_or",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::logical_or));
-  m.impl("logical_or.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::logical_or_out));
   m.impl("logical_or_",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::logical_or_));
   m.impl("logical_xor",
@@ -297,35 +195,15 @@ void register_kernels_0(Libraries& libraries) {
   m.impl("lt.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::lt_Tensor_out));
-  m.impl("lt_.Scalar",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::lt__Scalar));
-  m.impl("maximum",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::maximum));
   m.impl("mean.dim", static_cast<at::Tensor (*)(const at::Tensor&, at::OptionalIntArrayRef, bool,
                                                 std::optional<at::ScalarType>)>(&ops::mean_dim));
   m.impl("mean.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::OptionalIntArrayRef, bool,
                                      std::optional<at::ScalarType>, at::Tensor&)>(&ops::mean_out));
-  m.impl("minimum.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::minimum_out));
-  m.impl("mish", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::mish));
   m.impl("mish.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::mish_out));
   m.impl("mm", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::mm));
   m.impl("mul.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::mul_Tensor));
-  m.impl("native_dropout",
-         static_cast<::std::tuple<at::Tensor, at::Tensor> (*)(
-             const at::Tensor&, double, ::std::optional<bool>)>(&native::native_dropout));
-  m.impl("native_dropout_backward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, double)>(
-             &native::native_dropout_backward));
-  m.impl("native_layer_norm",
-         static_cast<std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
-             const at::Tensor&, at::IntArrayRef, const std::optional<at::Tensor>&,
-             const std::optional<at::Tensor>&, double)>(&ops::native_layer_norm));
-  m.impl("ne.Scalar",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::ne_Scalar));
   m.impl("ne.Scalar_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
              &ops::ne_Scalar_out));
@@ -335,104 +213,39 @@ void register_kernels_0(Libraries& libraries) {
   m.impl("ne_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::ne__Tensor));
   m.impl("neg.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::neg_out));
-  m.impl("neg_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::neg_));
-  m.impl("pow.Tensor_Scalar_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::pow_Tensor_Scalar_out));
   m.impl("pow.Tensor_Tensor", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
                                   &ops::pow_Tensor_Tensor));
-  m.impl("pow.Tensor_Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::pow_Tensor_Tensor_out));
   m.impl("pow_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::pow__Tensor));
-  m.impl("random_.from",
-         static_cast<at::Tensor& (*)(at::Tensor&, int64_t, ::std::optional<int64_t>,
-                                     ::std::optional<at::Generator>)>(&native::random__from));
-  m.impl("reciprocal.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::reciprocal_out));
-  m.impl("reciprocal_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::reciprocal_));
-  m.impl("record_stream", static_cast<void (*)(at::Tensor&, at::Stream)>(&native::record_stream));
   m.impl("relu", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::relu));
-  m.impl("relu.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::relu_out));
-  m.impl("remainder.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::remainder_Tensor_out));
-  m.impl("resize_",
-         static_cast<const at::Tensor& (*)(const at::Tensor&, c10::SymIntArrayRef,
-                                           ::std::optional<at::MemoryFormat>)>(&native::resize_));
   m.impl("round", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::round));
-  m.impl("rsqrt", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::rsqrt));
-  m.impl("rsqrt.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::rsqrt_out));
-  m.impl("rsqrt_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::rsqrt_));
-  m.impl("set_", static_cast<at::Tensor& (*)(at::Tensor&)>(&native::set_));
-  m.impl("set_.source_Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&native::set__source_Tensor));
   m.impl("sgn", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sgn));
   m.impl("sgn.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sgn_out));
-  m.impl("sigmoid.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sigmoid_out));
-  m.impl("sigmoid_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sigmoid_));
-  m.impl("sigmoid_backward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::sigmoid_backward));
-  m.impl("sigmoid_backward.grad_input",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::sigmoid_backward_grad_input));
-  m.impl("sign", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sign));
   m.impl("sign.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sign_out));
-  m.impl("sign_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sign_));
-  m.impl("signbit", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::signbit));
   m.impl("silu.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::silu_out));
-  m.impl("sin", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sin));
   m.impl("sin.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sin_out));
-  m.impl("sinc", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sinc));
   m.impl("sinc_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sinc_));
-  m.impl("sinh", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sinh));
   m.impl("sinh.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sinh_out));
+  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
+  m.impl("smooth_l1_loss.out", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("softplus_backward",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                     const at::Scalar&)>(&ops::softplus_backward));
-  m.impl("softshrink",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::softshrink));
-  m.impl("softshrink_backward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(
-             &ops::softshrink_backward));
   m.impl("softshrink_backward.grad_input",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                      at::Tensor&)>(&ops::softshrink_backward_grad_input));
   m.impl("sqrt", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sqrt));
-  m.impl("sqrt.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sqrt_out));
-  m.impl("sqrt_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sqrt_));
-  m.impl("sub_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, const at::Scalar&)>(
-             &ops::sub__Tensor));
   m.impl("sum.dim_IntList",
          static_cast<at::Tensor (*)(const at::Tensor&, at::OptionalIntArrayRef, bool,
                                     std::optional<at::ScalarType>)>(&ops::sum_dim_IntList));
   m.impl("tan_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::tan_));
-  m.impl("tanh.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::tanh_out));
   m.impl("tanh_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::tanh_));
-  m.impl("tanh_backward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::tanh_backward));
-  m.impl("threshold",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&)>(
-             &ops::threshold));
   m.impl("threshold.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&,
                                      at::Tensor&)>(&ops::threshold_out));
-  m.impl("trunc_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::trunc_));
-  m.impl("uniform_",
-         static_cast<at::Tensor& (*)(at::Tensor&, double, double, ::std::optional<at::Generator>)>(
-             &native::uniform_));
-  m.impl("view",
-         static_cast<at::Tensor (*)(const at::Tensor&, c10::SymIntArrayRef)>(&native::view));
   m.impl("where.self_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                      at::Tensor&)>(&ops::where_self_out));
-  m.impl("xlogy.OutTensor",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::xlogy_OutTensor));
 }
 
 }  // namespace acme

@@ -6,7 +6,6 @@
 
 #include "generated/registration/Registrations.h"
 #include "generated/fallback/Fallback.h"
-#include "generated/fallback/Reference.h"
 #include "generated/kernels/Functions.h"
 #include "generated/native/NativeFunctions.h"
 
@@ -15,52 +14,29 @@ namespace acme {
 void register_kernels_1(Libraries& libraries) {
   torch::Library& m = libraries.emplace_back(torch::Library::IMPL, "aten",
                                              c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+  m.impl("_batch_norm_no_update", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("_copy_from", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, bool)>(
                            &native::_copy_from));
   m.impl("_copy_from_and_resize", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
                                       &native::_copy_from_and_resize));
-  m.impl("_log_softmax",
-         static_cast<at::Tensor (*)(const at::Tensor&, int64_t, bool)>(&ops::_log_softmax));
   m.impl("_log_softmax.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, int64_t, bool, at::Tensor&)>(
              &ops::_log_softmax_out));
-  m.impl("_log_softmax_backward_data",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType)>(
-             &ops::_log_softmax_backward_data));
   m.impl("_log_softmax_backward_data.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType,
                                      at::Tensor&)>(&ops::_log_softmax_backward_data_out));
-  m.impl("_reshape_alias",
-         static_cast<at::Tensor (*)(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef)>(
-             &native::_reshape_alias));
-  m.impl("_softmax", static_cast<at::Tensor (*)(const at::Tensor&, int64_t, bool)>(&ops::_softmax));
-  m.impl("_softmax.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, int64_t, bool, at::Tensor&)>(
-             &ops::_softmax_out));
   m.impl("_softmax_backward_data",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType)>(
              &ops::_softmax_backward_data));
   m.impl("_softmax_backward_data.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType,
                                      at::Tensor&)>(&ops::_softmax_backward_data_out));
-  m.impl("abs.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::abs_out));
   m.impl("acos", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::acos));
-  m.impl("acosh", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::acosh));
-  m.impl("acosh_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::acosh_));
   m.impl("add.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(
              &ops::add_Tensor));
-  m.impl("addcdiv.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                     const at::Scalar&, at::Tensor&)>(&ops::addcdiv_out));
   m.impl("addcdiv_", static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, const at::Tensor&,
                                                  const at::Scalar&)>(&ops::addcdiv_));
-  m.impl("addcmul.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                     const at::Scalar&, at::Tensor&)>(&ops::addcmul_out));
-  m.impl("addmm",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                    const at::Scalar&, const at::Scalar&)>(&ops::addmm));
   m.impl("addmm_",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, const at::Tensor&,
                                      const at::Scalar&, const at::Scalar&)>(&ops::addmm_));
@@ -69,124 +45,55 @@ void register_kernels_1(Libraries& libraries) {
          static_cast<at::Tensor& (*)(const at::Tensor&, at::IntArrayRef, bool, at::Tensor&)>(
              &ops::amin_out));
   m.impl("asin_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::asin_));
-  m.impl("atan", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::atan));
   m.impl("atan.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::atan_out));
   m.impl("atan2", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::atan2));
-  m.impl("atan2_", static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::atan2_));
-  m.impl("atanh", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::atanh));
   m.impl("atanh_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::atanh_));
   m.impl("bernoulli_.float",
          static_cast<at::Tensor& (*)(at::Tensor&, double, ::std::optional<at::Generator>)>(
              &native::bernoulli__float));
   m.impl("bitwise_and.Tensor", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
                                    &ops::bitwise_and_Tensor));
-  m.impl("bitwise_and.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::bitwise_and_Tensor_out));
   m.impl("bitwise_or.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::bitwise_or_Tensor_out));
-  m.impl("bitwise_right_shift.Tensor",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
-             &ops::bitwise_right_shift_Tensor));
-  m.impl("bitwise_right_shift.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::bitwise_right_shift_Tensor_out));
   m.impl("bitwise_right_shift_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(
              &ops::bitwise_right_shift__Tensor));
-  m.impl("bitwise_xor_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::bitwise_xor__Tensor));
-  m.impl("bmm", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::bmm));
-  m.impl("ceil", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::ceil));
-  m.impl("ceil.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::ceil_out));
   m.impl("clamp.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const std::optional<at::Tensor>&,
                                     const std::optional<at::Tensor>&)>(&ops::clamp_Tensor));
-  m.impl(
-      "clamp.out",
-      static_cast<at::Tensor& (*)(const at::Tensor&, const std::optional<at::Scalar>&,
-                                  const std::optional<at::Scalar>&, at::Tensor&)>(&ops::clamp_out));
   m.impl("clamp_", static_cast<at::Tensor& (*)(at::Tensor&, const std::optional<at::Scalar>&,
                                                const std::optional<at::Scalar>&)>(&ops::clamp_));
   m.impl("clamp_max.Tensor_out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::clamp_max_Tensor_out));
-  m.impl("clamp_min",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::clamp_min));
   m.impl("clamp_min.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
              &ops::clamp_min_out));
-  m.impl("clamp_min_",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::clamp_min_));
   m.impl("clamp_min_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::clamp_min__Tensor));
-  m.impl("copysign.Tensor",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::copysign_Tensor));
-  m.impl("copysign_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::copysign__Tensor));
+  m.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("cos", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::cos));
-  m.impl("cosh", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::cosh));
-  m.impl("cumsum.out", torch::CppFunction::makeFromBoxedFunction<&reference>());
   m.impl("div.Tensor_mode",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&,
                                     std::optional<c10::string_view>)>(&ops::div_Tensor_mode));
-  m.impl("div.out", static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-                        &ops::div_out));
   m.impl("div_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::div__Tensor));
   m.impl("elu", static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&,
                                            const at::Scalar&)>(&ops::elu));
-  m.impl("elu_", static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&, const at::Scalar&,
-                                             const at::Scalar&)>(&ops::elu_));
-  m.impl(
-      "elu_backward",
-      static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&,
-                                 const at::Scalar&, bool, const at::Tensor&)>(&ops::elu_backward));
-  m.impl("eq.Tensor",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::eq_Tensor));
-  m.impl("eq_.Scalar",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::eq__Scalar));
   m.impl("erf.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::erf_out));
-  m.impl("erf_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::erf_));
-  m.impl("exp", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::exp));
   m.impl("exp.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::exp_out));
-  m.impl("exp2", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::exp2));
-  m.impl("exp2.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::exp2_out));
-  m.impl("exp2_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::exp2_));
-  m.impl("expm1", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::expm1));
-  m.impl("expm1.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::expm1_out));
-  m.impl("fill_.Scalar",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&native::fill__Scalar));
   m.impl("floor_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::floor_));
-  m.impl("fmax.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::fmax_out));
   m.impl("fmin", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::fmin));
-  m.impl("fmod.Tensor",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::fmod_Tensor));
-  m.impl("fmod_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::fmod__Tensor));
   m.impl("frac", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::frac));
-  m.impl("frac.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::frac_out));
   m.impl("frac_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::frac_));
   m.impl("ge.Scalar",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::ge_Scalar));
-  m.impl("ge_.Scalar",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::ge__Scalar));
   m.impl("gelu", static_cast<at::Tensor (*)(const at::Tensor&, c10::string_view)>(&ops::gelu));
   m.impl("gelu.out", static_cast<at::Tensor& (*)(const at::Tensor&, c10::string_view, at::Tensor&)>(
                          &ops::gelu_out));
-  m.impl("gelu_", static_cast<at::Tensor& (*)(at::Tensor&, c10::string_view)>(&ops::gelu_));
-  m.impl("gt.Scalar_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::gt_Scalar_out));
   m.impl("gt.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::gt_Tensor));
-  m.impl("gt.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::gt_Tensor_out));
   m.impl("gt_.Scalar",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::gt__Scalar));
   m.impl("hardshrink_backward",
@@ -195,122 +102,52 @@ void register_kernels_1(Libraries& libraries) {
   m.impl("hardshrink_backward.grad_input",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                      at::Tensor&)>(&ops::hardshrink_backward_grad_input));
-  m.impl("hardsigmoid_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::hardsigmoid_));
-  m.impl("hardsigmoid_backward", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(
-                                     &ops::hardsigmoid_backward));
-  m.impl("hardswish", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::hardswish));
-  m.impl("hardtanh.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&,
-                                     at::Tensor&)>(&ops::hardtanh_out));
   m.impl("hardtanh_backward.grad_input",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                      const at::Scalar&, at::Tensor&)>(
              &ops::hardtanh_backward_grad_input));
   m.impl("heaviside",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::heaviside));
-  m.impl("heaviside.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::heaviside_out));
   m.impl("histc", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
-  m.impl("isnan.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::isnan_out));
   m.impl("isneginf", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::isneginf));
   m.impl("isneginf.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::isneginf_out));
-  m.impl("isposinf", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::isposinf));
   m.impl("isposinf.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::isposinf_out));
-  m.impl("le.Scalar_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::le_Scalar_out));
+  m.impl("kaiser_window.periodic", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("le.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::le_Tensor));
-  m.impl("le.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::le_Tensor_out));
   m.impl("le_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::le__Tensor));
-  m.impl("leaky_relu.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::leaky_relu_out));
-  m.impl("leaky_relu_",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::leaky_relu_));
-  m.impl("leaky_relu_backward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&, bool)>(
-             &ops::leaky_relu_backward));
-  m.impl("leaky_relu_backward.grad_input",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&, bool,
-                                     at::Tensor&)>(&ops::leaky_relu_backward_grad_input));
   m.impl("lerp.Scalar",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(
              &ops::lerp_Scalar));
-  m.impl("lerp.Scalar_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
-                                     at::Tensor&)>(&ops::lerp_Scalar_out));
-  m.impl("lerp.Tensor_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                     at::Tensor&)>(&ops::lerp_Tensor_out));
-  m.impl("lerp_.Scalar",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, const at::Scalar&)>(
-             &ops::lerp__Scalar));
   m.impl("log", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::log));
-  m.impl("log.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::log_out));
-  m.impl("log10", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::log10));
   m.impl("log10_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::log10_));
-  m.impl("log1p", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::log1p));
-  m.impl("log1p.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::log1p_out));
-  m.impl("log2.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::log2_out));
   m.impl("log2_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::log2_));
-  m.impl("log_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::log_));
   m.impl("logaddexp",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::logaddexp));
   m.impl("logaddexp.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::logaddexp_out));
-  m.impl("logaddexp2.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::logaddexp2_out));
-  m.impl("logical_and",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::logical_and));
   m.impl("logical_and.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::logical_and_out));
-  m.impl("logical_not", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::logical_not));
-  m.impl("logical_not.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::logical_not_out));
-  m.impl("logical_xor.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::logical_xor_out));
-  m.impl("logical_xor_",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::logical_xor_));
   m.impl("lt.Scalar",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&ops::lt_Scalar));
-  m.impl("lt_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::lt__Tensor));
   m.impl("maximum.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::maximum_out));
   m.impl("minimum",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::minimum));
-  m.impl("mish_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::mish_));
   m.impl("mm.out", static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
                        &ops::mm_out));
-  m.impl("mul.out", static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-                        &ops::mul_out));
+  m.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("mul_.Tensor",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::mul__Tensor));
-  m.impl("native_layer_norm_backward",
-         static_cast<std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
-             const at::Tensor&, const at::Tensor&, at::IntArrayRef, const at::Tensor&,
-             const at::Tensor&, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&,
-             std::array<bool, 3>)>(&ops::native_layer_norm_backward));
-  m.impl("ne.Tensor",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::ne_Tensor));
   m.impl("ne_.Scalar",
          static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&ops::ne__Scalar));
   m.impl("neg", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::neg));
-  m.impl("nonzero", torch::CppFunction::makeFromBoxedFunction<&reference>());
   m.impl("normal_",
          static_cast<at::Tensor& (*)(at::Tensor&, double, double, ::std::optional<at::Generator>)>(
              &native::normal_));
@@ -327,34 +164,14 @@ void register_kernels_1(Libraries& libraries) {
   m.impl("relu_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::relu_));
   m.impl("remainder.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::remainder_Tensor));
-  m.impl("remainder_.Tensor",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&ops::remainder__Tensor));
-  m.impl("round.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::round_out));
-  m.impl("round_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::round_));
   m.impl("set_.source_Storage",
          static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(&native::set__source_Storage));
-  m.impl("set_.source_Storage_storage_offset",
-         static_cast<at::Tensor& (*)(at::Tensor&, at::Storage, c10::SymInt, c10::SymIntArrayRef,
-                                     c10::SymIntArrayRef)>(
-             &native::set__source_Storage_storage_offset));
-  m.impl("sgn_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sgn_));
-  m.impl("sigmoid", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::sigmoid));
-  m.impl("signbit.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::signbit_out));
   m.impl("silu", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::silu));
   m.impl("silu_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::silu_));
   m.impl("silu_backward",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&ops::silu_backward));
-  m.impl("silu_backward.grad_input",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
-             &ops::silu_backward_grad_input));
   m.impl("sin_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sin_));
   m.impl("sinc.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::sinc_out));
-  m.impl("sinh_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::sinh_));
-  m.impl("softplus",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&)>(
-             &ops::softplus));
   m.impl("softplus.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, const at::Scalar&,
                                      at::Tensor&)>(&ops::softplus_out));
@@ -362,40 +179,20 @@ void register_kernels_1(Libraries& libraries) {
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                      const at::Scalar&, at::Tensor&)>(
              &ops::softplus_backward_grad_input));
-  m.impl("softshrink.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, const at::Scalar&, at::Tensor&)>(
-             &ops::softshrink_out));
   m.impl("sub.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(
              &ops::sub_Tensor));
   m.impl("sub.out", static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&,
                                                 const at::Scalar&, at::Tensor&)>(&ops::sub_out));
-  m.impl("sum.IntList_out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::OptionalIntArrayRef, bool,
-                                     std::optional<at::ScalarType>, at::Tensor&)>(
-             &ops::sum_IntList_out));
-  m.impl("tan", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::tan));
-  m.impl("tan.out", static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::tan_out));
-  m.impl("tanh", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::tanh));
   m.impl("tanh_backward.grad_input",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, at::Tensor&)>(
              &ops::tanh_backward_grad_input));
-  m.impl("threshold_",
-         static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&, const at::Scalar&)>(
-             &ops::threshold_));
-  m.impl("threshold_backward",
-         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(
-             &ops::threshold_backward));
   m.impl("threshold_backward.grad_input",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&,
                                      at::Tensor&)>(&ops::threshold_backward_grad_input));
   m.impl("trunc", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::trunc));
-  m.impl("trunc.out",
-         static_cast<at::Tensor& (*)(const at::Tensor&, at::Tensor&)>(&ops::trunc_out));
   m.impl("unfold", static_cast<at::Tensor (*)(const at::Tensor&, int64_t, int64_t, int64_t)>(
                        &native::unfold));
-  m.impl("view_as_complex",
-         static_cast<at::Tensor (*)(const at::Tensor&)>(&native::view_as_complex));
   m.impl("view_as_real", static_cast<at::Tensor (*)(const at::Tensor&)>(&native::view_as_real));
   m.impl("where.self",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&)>(

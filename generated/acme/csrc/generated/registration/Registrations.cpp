@@ -26,6 +26,8 @@ std::string register_all() noexcept {
     if (refusal.empty()) {
       register_kernels_0(*libraries);
       register_kernels_1(*libraries);
+      register_kernels_2(*libraries);
+      register_kernels_3(*libraries);
       register_custom_acme(*libraries);
       register_copies(*libraries);
       register_autocast(*libraries);

@@ -16,6 +16,8 @@ using Libraries = std::vector<torch::Library>;
 // What each file registers. It belongs to `libraries`; destroying those takes it back.
 void register_kernels_0(Libraries& libraries);
 void register_kernels_1(Libraries& libraries);
+void register_kernels_2(Libraries& libraries);
+void register_kernels_3(Libraries& libraries);
 void register_custom_acme(Libraries& libraries);
 void register_copies(Libraries& libraries);
 void register_autocast(Libraries& libraries);

@@ -164,8 +164,7 @@ void ensure_usable() {
   }
   TORCH_CHECK(now != Usage::kForked,
               "Cannot use acme in a forked process whose parent had used it. Start processes with "
-              "the 'spawn' "
-              "method: torch.multiprocessing.set_start_method('spawn').");
+              "the 'spawn' method: torch.multiprocessing.set_start_method('spawn').");
   static std::once_flag registered;
   std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, mark_forked_child); });
   usage.store(Usage::kUsed, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 
 #include "generated/runtime/BlockPool.h"
 
+#include <cstdint>
 #include <iterator>
 #include <utility>
 

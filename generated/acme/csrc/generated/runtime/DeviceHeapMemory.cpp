@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 

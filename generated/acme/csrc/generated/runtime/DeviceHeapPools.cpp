@@ -8,8 +8,8 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "generated/runtime/DeviceHeap.h"

@@ -105,12 +105,12 @@ std::string other_backend(bool has_operators) {
   if (!other.has_value()) {
     return {};
   }
-  return c10::str(
-      "The ", kName, " of ", library_of(reinterpret_cast<const void*>(&privateuse1_backend)),
-      " cannot be used: this process has ", *other,
-      ", and PyTorch has room for one backend of this kind in a process. Use them in different "
-      "processes; "
-      "if the other one is loaded by `import torch`, set TORCH_DEVICE_BACKEND_AUTOLOAD=0.");
+  return c10::str("The ", kName, " of ",
+                  library_of(reinterpret_cast<const void*>(&privateuse1_backend)),
+                  " cannot be used: this process has ", *other,
+                  ", and PyTorch has room for one backend of this kind in a process. Use them in "
+                  "different processes; if the other one is loaded by `import torch`, set "
+                  "TORCH_DEVICE_BACKEND_AUTOLOAD=0.");
 }
 
 void announce_backend() noexcept { announced.store(kName); }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <iomanip>
+#include <ios>
 #include <iterator>
 #include <mutex>
 #include <sstream>

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <system_error>
 
 #include "error.h"
 #include "race_checker.h"
