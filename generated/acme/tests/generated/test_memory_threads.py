@@ -44,6 +44,32 @@ def test_c10_threads_under_memory_pressure_do_not_hang(run_python):
     )
 
 
+def test_c10_memory_is_given_back_while_history_is_recorded(run_python):
+    """Contexts need the interpreter, whose lock torch.accelerator keeps while it waits for memory of other threads."""
+    run_python(
+        """
+        import faulthandler, threading, torch, torch_acme
+        faulthandler.dump_traceback_later(60, exit=True)
+        torch.acme.memory._record_memory_history()
+        def allocate(seed):
+            streams = [torch.acme.Stream() for _ in range(4)]
+            for step in range(4000):
+                with streams[step % 4]:
+                    x = torch.empty(12 << 20, dtype=torch.uint8, device="acme")
+                del x
+        threads = [threading.Thread(target=allocate, args=(seed,)) for seed in range(2)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            torch.accelerator.memory.empty_cache()
+        """,
+        SIM_DEVICE_MEMORY=str(60 << 20),
+        SIM_POISON="0",
+        SIM_QUARANTINE="0",
+        SIM_RACE="off",
+    )
+
+
 def test_c11_sums_of_statistics_agree():
     """Counters that threads change without a lock would drift."""
     gc.collect()

@@ -148,13 +148,13 @@ Block* DeviceHeap::add_segment(HeapLock& lock, std::unique_ptr<Segment> segment,
   return block;
 }
 
-size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks) {
+size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks,
+                           const AllocationContext& call) {
   if (blocks.empty()) {
     return 0;
   }
+  const AllocationContext context = recorded_contexts() >= RecordContext::kAll ? call : nullptr;
   const Outside outside(*this);
-  const AllocationContext context = lock.unlocked([] { return make_context(RecordContext::kAll); });
-  lock.drop(context);
   // As soon as the driver has the memory back, another thread may be given a segment at the same
   // address.
   std::vector<std::unique_ptr<Segment>> segments;

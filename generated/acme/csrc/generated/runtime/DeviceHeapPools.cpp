@@ -77,12 +77,14 @@ Block* DeviceHeap::grow(HeapLock& lock, BlockPool& pool, const Request& request)
     }
     return block;
   }
-  collect_garbage(lock, segment_size, settings);
+  collect_garbage(lock, segment_size, request, settings);
   Block* block = add_block(lock, pool, request, segment_size, settings);
   if (block == nullptr && settings.max_split_size < std::numeric_limits<size_t>::max()) {
     // Blocks that were too large for this allocation may make room for it.
-    release(lock, pool.take_segments(pool.segments_for(segment_size, request.stream.id(),
-                                                       settings.max_split_size)));
+    release(lock,
+            pool.take_segments(
+                pool.segments_for(segment_size, request.stream.id(), settings.max_split_size)),
+            request.context);
     block = add_block(lock, pool, request, segment_size, settings);
   }
   if (block != nullptr) {
@@ -94,7 +96,7 @@ Block* DeviceHeap::grow(HeapLock& lock, BlockPool& pool, const Request& request)
     // Enqueued work may own memory, which it frees when it has run.
     lock.unlocked([&] { synchronize(); });
     wait_until_nobody_is_outside(lock);
-    has_released = release_cached(lock, kNoPrivatePool) > 0;
+    has_released = release_cached(lock, kNoPrivatePool, request.context) > 0;
     block = pool.take(request.size, request.stream.id(), settings);
     if (block == nullptr) {
       block = add_block(lock, pool, request, segment_size, settings);
@@ -121,7 +123,8 @@ Block* DeviceHeap::add_block(HeapLock& lock, BlockPool& pool, const Request& req
 
 // Gives back whole segments, the longest unused ones first, until `coming` more bytes stay below
 // the threshold.
-void DeviceHeap::collect_garbage(HeapLock& lock, size_t coming, const AllocatorSettings& settings) {
+void DeviceHeap::collect_garbage(HeapLock& lock, size_t coming, const Request& request,
+                                 const AllocatorSettings& settings) {
   if (settings.garbage_collection_threshold == 0) {
     return;
   }
@@ -140,10 +143,11 @@ void DeviceHeap::collect_garbage(HeapLock& lock, size_t coming, const AllocatorS
     return std::exchange(sum, sum + block->size) >= reserved - limit;
   });
   unused.erase(enough, unused.end());
-  release(lock, large_.take_segments(std::move(unused)));
+  release(lock, large_.take_segments(std::move(unused)), request.context);
 }
 
-size_t DeviceHeap::release_cached(HeapLock& lock, c10::MempoolId_t id) {
+size_t DeviceHeap::release_cached(HeapLock& lock, c10::MempoolId_t id,
+                                  const AllocationContext& context) {
   ++stats_.num_sync_all_streams;
   collect_events(lock, &PendingBlocks::wait);
   std::vector<Block*> blocks;
@@ -151,7 +155,7 @@ size_t DeviceHeap::release_cached(HeapLock& lock, c10::MempoolId_t id) {
     const std::vector<Block*> whole = pool->take_segments(pool->whole_segments());
     blocks.insert(blocks.end(), whole.begin(), whole.end());
   }
-  const size_t released = release(lock, blocks);
+  const size_t released = release(lock, blocks, context);
   erase_unused_pools();
   return released;
 }
@@ -179,6 +183,7 @@ void DeviceHeap::erase_unused_pools() {
 }
 
 bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
+  const AllocationContext context = make_context(RecordContext::kAll);
   HeapLock lock(mutex_);
   TORCH_CHECK(redirections_.empty(),
               "Memory cannot be given back to the driver while a graph of acme:",
@@ -186,7 +191,7 @@ bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
   if (pools_to_empty(id).empty()) {
     return false;
   }
-  release_cached(lock, id);
+  release_cached(lock, id, context);
   wait_until_nobody_is_outside(lock);
   return true;
 }
