@@ -121,6 +121,7 @@ class DeviceHeap {
   // DeviceHeapPools.cpp
   BlockPool& pool_for(HeapLock& lock, size_t size, const AcmeStream& stream);
   Block* grow(HeapLock& lock, BlockPool& pool, const Request& request);
+  Block* try_to_grow(HeapLock& lock, BlockPool& pool, const Request& request);
   Block* add_block(HeapLock& lock, BlockPool& pool, const Request& request, size_t segment_size,
                    const AllocatorSettings& settings);
   void collect_garbage(HeapLock& lock, size_t coming, const Request& request,
@@ -158,6 +159,9 @@ class DeviceHeap {
   std::atomic<uintptr_t> lowest_{std::numeric_limits<uintptr_t>::max()};
   std::atomic<uintptr_t> highest_{0};
 
+  // Held, and locked before the other, by the one thread that asks the driver for memory: what it
+  // gives back to have room would otherwise be taken by others.
+  std::mutex growing_;
   // Guards all below.
   std::mutex mutex_;
   DeviceStats stats_;

@@ -10,6 +10,15 @@
 
 namespace acme {
 
+bool PendingBlocks::has_segment() const noexcept {
+  const auto is_segment = [](const Mark& mark) {
+    return mark.block->size == mark.block->segment->size;
+  };
+  return std::any_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
+    return std::any_of(queue.marks.begin(), queue.marks.end(), is_segment);
+  });
+}
+
 void PendingBlocks::add(const AcmeStream& stream, AcmeEvent event, Block* block) {
   ++block->pending_streams;
   auto queue = find(stream);

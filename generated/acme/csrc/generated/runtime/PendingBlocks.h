@@ -27,6 +27,9 @@ class PendingBlocks {
  public:
   bool empty() const noexcept { return queues_.empty(); }
 
+  /// Whether there is a block that is a whole segment.
+  bool has_segment() const noexcept;
+
   /// Adds `block`, which `event` on `stream` was recorded for.
   void add(const AcmeStream& stream, AcmeEvent event, Block* block);
 
