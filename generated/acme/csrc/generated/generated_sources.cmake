@@ -72,6 +72,7 @@ set(
   csrc/generated/runtime/OtherBackend.cpp
   csrc/generated/runtime/OutOfMemory.cpp
   csrc/generated/runtime/PendingBlocks.cpp
+  csrc/generated/runtime/StreamWait.cpp
   csrc/generated/structured/StructuredKernel.cpp
   csrc/generated/structured/Structured_0.cpp
   csrc/generated/structured/Structured_1.cpp

@@ -66,6 +66,16 @@ class Simulator:
         assert status == 0 and host.value is not None
         return ctypes.string_at(host.value, size)
 
+    def create_stream(self) -> int:
+        """The handle of a stream that the backend knows nothing of."""
+        handle = ctypes.c_void_p()
+        assert self._library.simStreamCreateWithPriority(ctypes.byref(handle), 0, 0) == 0
+        assert handle.value is not None
+        return handle.value
+
+    def destroy_stream(self, handle: int) -> None:
+        assert self._library.simStreamDestroy(ctypes.c_void_p(handle)) == 0
+
     @property
     def races(self) -> int:
         return self._library.simRaceCount()

@@ -122,6 +122,55 @@ def test_memory_that_a_stream_still_uses_is_waited_for_when_it_runs_out(simulato
     assert stats()["num_ooms"] == before["num_ooms"]
 
 
+def test_memory_of_a_stream_that_was_destroyed_is_given_back(simulator):
+    """What was enqueued on it still runs, and is waited for."""
+    before = torch.acme.memory_reserved()
+    handle = simulator.create_stream()
+    usual = memory(30)
+    simulator.set(TASK_DELAY=100_000)
+    with torch.acme.stream(torch.acme.ExternalStream(handle)):
+        x = memory(40).fill_(7)
+    del x, usual
+    simulator.destroy_stream(handle)
+    torch.acme.empty_cache()
+    assert torch.acme.memory_reserved() == before
+
+
+def test_memory_that_a_destroyed_stream_has_used_is_given_back(simulator):
+    before = stats()
+    handle = simulator.create_stream()
+    stream = torch.acme.ExternalStream(handle)
+    x = memory(40)
+    torch.acme.synchronize()
+    simulator.set(TASK_DELAY=100_000)
+    with torch.acme.stream(stream):
+        x.fill_(7)
+    x.record_stream(stream)
+    simulator.destroy_stream(handle)
+    del x
+    assert stats()["active_bytes.all.current"] > before["active_bytes.all.current"]
+    torch.acme.empty_cache()
+    after = stats()
+    for name in ("active_bytes.all.current", "reserved_bytes.all.current"):
+        assert after[name] == before[name]
+
+
+def test_memory_that_a_capture_keeps_waits_for_each_stream(simulator):
+    """A stream that was destroyed must not keep the memory that others have used."""
+    before = stats()["active_bytes.all.current"]
+    handle = simulator.create_stream()
+    tensors = [memory(20), memory(30)]
+    tensors[0].record_stream(torch.acme.ExternalStream(handle))
+    tensors[1].record_stream(torch.acme.Stream())
+    simulator.destroy_stream(handle)
+    graph = torch.accelerator.Graph()
+    with torch.acme.Stream(), graph:
+        tensors.clear()
+    memory(1)
+    torch.acme.empty_cache()
+    assert stats()["active_bytes.all.current"] == before
+
+
 def test_c9_out_of_memory_gives_back_what_is_cached():
     _, total = torch.acme.mem_get_info()
     for part in (3 / 4, 2 / 3, 3 / 5):

@@ -292,6 +292,12 @@ def test_unknown_choices_are_refused(arguments):
         torch.acme.memory._record_memory_history(**arguments)
 
 
+@pytest.mark.parametrize(("enabled", "instead"), [(True, "'state'"), (False, "None")])
+def test_the_older_form_of_torch_cuda_is_refused(enabled, instead):
+    with pytest.raises(ValueError, match=f"enabled={enabled} is of an older form.*: use {instead}"):
+        torch.acme.memory._record_memory_history(enabled)
+
+
 def test_visualiser_reads_a_dump(record, tmp_path):
     record()
     kept = [allocate_for_the_test(), torch.ones(100, device=DEVICE)]

@@ -44,6 +44,66 @@ def test_c10_threads_under_memory_pressure_do_not_hang(run_python):
     )
 
 
+def test_c10_memory_is_given_back_while_history_is_recorded(run_python):
+    """Contexts need the interpreter, whose lock torch.accelerator keeps while it waits for memory of other threads."""
+    run_python(
+        """
+        import faulthandler, threading, torch, torch_acme
+        faulthandler.dump_traceback_later(60, exit=True)
+        torch.acme.memory._record_memory_history()
+        def allocate(seed):
+            streams = [torch.acme.Stream() for _ in range(4)]
+            for step in range(1500):
+                with streams[step % 4]:
+                    x = torch.empty(12 << 20, dtype=torch.uint8, device="acme")
+                del x
+        threads = [threading.Thread(target=allocate, args=(seed,)) for seed in range(2)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            torch.accelerator.memory.empty_cache()
+        """,
+        SIM_DEVICE_MEMORY=str(60 << 20),
+        SIM_POISON="0",
+        SIM_QUARANTINE="0",
+        SIM_RACE="off",
+    )
+
+
+def test_c10_memory_is_enough_for_all_threads(run_python):
+    """What one thread gives back to have room for its allocation is not taken by another, which then has more than it needs."""
+    run_python(
+        """
+        import random, threading, time, torch, torch_acme
+        streams = [torch.acme.Stream() for _ in range(16)]
+        refused = []
+        def allocate(seed):
+            choose = random.Random(seed)
+            end = time.monotonic() + 4
+            while time.monotonic() < end:
+                try:
+                    with choose.choice(streams):
+                        x = torch.empty(40 << 20, dtype=torch.uint8, device="acme")
+                    if choose.random() < 0.3:
+                        time.sleep(0.0005)
+                    del x
+                except torch.OutOfMemoryError as error:
+                    refused.append(str(error))
+        threads = [threading.Thread(target=allocate, args=(seed,)) for seed in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not refused, refused[0]
+        assert torch.acme.memory_stats()["num_alloc_retries"] > 0
+        """,
+        SIM_DEVICE_MEMORY=str(140 << 20),
+        SIM_POISON="0",
+        SIM_QUARANTINE="0",
+        SIM_RACE="off",
+    )
+
+
 def test_c11_sums_of_statistics_agree():
     """Counters that threads change without a lock would drift."""
     gc.collect()

@@ -134,6 +134,30 @@ def test_c3_copy_to_the_host_is_complete():
         assert torch.equal(x.to("cpu", non_blocking=True), torch.full((SIZE,), float(value)))
 
 
+@pytest.mark.parametrize("destroyed_first", [False, True])
+def test_pinned_memory_that_a_destroyed_stream_has_used(simulator, destroyed_first):
+    """It is given back when the work that was enqueued on the stream, and still runs, has ended."""
+    torch.accelerator.empty_host_cache()
+    before = torch.acme.host_memory_stats()["allocations.current"]
+    handle = simulator.create_stream()
+    target = torch.zeros(SIZE, device=DEVICE)
+    host = torch.ones(SIZE, pin_memory=True)
+    torch.acme.synchronize()
+    simulator.set(TASK_DELAY=100_000)
+    with torch.acme.stream(torch.acme.ExternalStream(handle)):
+        target.copy_(host, non_blocking=True)
+    if destroyed_first:
+        simulator.destroy_stream(handle)
+        del host
+    else:
+        del host
+        simulator.destroy_stream(handle)
+    torch.accelerator.empty_host_cache()
+    assert torch.acme.host_memory_stats()["allocations.current"] == before
+    torch.acme.synchronize()
+    assert target.eq(1).all().item()
+
+
 def test_pinned_memory_is_cached():
     gc.collect()
     torch.acme.synchronize()

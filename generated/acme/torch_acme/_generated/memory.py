@@ -25,7 +25,7 @@ from .memory_history import (  # noqa: F401  Here as in torch.cuda.memory.
 def empty_cache() -> None:
     """Give memory that is cached and not in use back to the device."""
     if is_initialized():
-        torch.accelerator.memory.empty_cache()
+        _C.empty_cache()
 
 
 def memory_stats(device: Device = None) -> collections.OrderedDict[str, Any]:

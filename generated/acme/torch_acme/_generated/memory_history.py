@@ -48,6 +48,11 @@ def _record_memory_history(
         skip_actions: events that are not recorded: `"alloc"`, `"free_requested"`, `"free_completed"`,
             `"segment_alloc"`, `"segment_free"`, `"snapshot"` or `"oom"`.
     """
+    if isinstance(enabled, bool):
+        new = "state" if enabled else None
+        raise ValueError(
+            f"enabled={enabled} is of an older form of torch.cuda, which is not there: use {new!r}"
+        )
     _check("enabled", enabled, (None, "state", "all"))
     _check("context", context, (None, "state", "alloc", "all"))
     _check("stacks", stacks, ("python", "all"))

@@ -37,12 +37,19 @@ namespace {
 namespace py = pybind11;
 using namespace py::literals;
 
+// A thread that Python does not know has no frames, and does not wait for Python's lock: the
+// driver's threads free memory of enqueued work, and the lock's holder may be waiting for that
+// work.
+bool has_python_frames() { return PyGILState_GetThisThreadState() != nullptr; }
+
 AllocationContext gather_python_frames() {
-  return torch::CapturedTraceback::gather(/*python=*/true, /*script=*/true, /*cpp=*/false);
+  return torch::CapturedTraceback::gather(/*python=*/has_python_frames(), /*script=*/true,
+                                          /*cpp=*/false);
 }
 
 AllocationContext gather_all_frames() {
-  return torch::CapturedTraceback::gather(/*python=*/true, /*script=*/true, /*cpp=*/true);
+  return torch::CapturedTraceback::gather(/*python=*/has_python_frames(), /*script=*/true,
+                                          /*cpp=*/true);
 }
 
 RecordContext record_context(const std::optional<std::string>& enabled,
@@ -230,6 +237,8 @@ void add_memory_functions(py::module_& module) {
   using torch::wrap_pybind_function;
   using torch::wrap_pybind_function_no_gil;
 
+  // torch's own binding of the same keeps Python's lock while it waits for the streams.
+  module.def("empty_cache", wrap_pybind_function_no_gil([] { getAcmeAllocator().emptyCache(); }));
   module.def("memory_fraction", wrap_pybind_function_no_gil([](c10::DeviceIndex device) {
                return getAcmeAllocator().getMemoryFraction(device);
              }));

@@ -9,6 +9,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -83,8 +84,15 @@ class AcmeHostAllocator final : public at::HostAllocator {
   void empty_cache() override {
     refuse_in_bad_fork();
     const RelaxedCapture relaxed;
-    // Memory that waits for streams belongs to the cache too.
-    put_back(freed_.wait_for_all());
+    // Memory that waits for streams belongs to the cache too. What cannot be waited for does not
+    // keep the rest.
+    std::exception_ptr error;
+    try {
+      freed_.wait_for_all();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    put_back(freed_.take_completed());
     std::multimap<size_t, std::shared_ptr<MemoryBlock>> cached;
     {
       std::lock_guard lock(mutex_);
@@ -92,6 +100,9 @@ class AcmeHostAllocator final : public at::HostAllocator {
     }
     for (const auto& [size, block] : cached) {
       free_to_driver(*block);
+    }
+    if (error != nullptr) {
+      std::rethrow_exception(error);
     }
   }
 

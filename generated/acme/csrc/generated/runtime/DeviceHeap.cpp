@@ -13,6 +13,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "generated/runtime/AcmeFunctions.h"
@@ -159,8 +160,6 @@ bool DeviceHeap::free(void* pointer, const AllocationContext& context) {
   return true;
 }
 
-// If an event cannot be recorded, the block is in no queue and is never used again: work may still
-// use it.
 void DeviceHeap::leave_to_users(HeapLock& lock, Block* block) {
   block->state = Block::State::kPending;
   if (!redirections_.empty()) {
@@ -168,14 +167,18 @@ void DeviceHeap::leave_to_users(HeapLock& lock, Block* block) {
     return;
   }
   const std::vector<AcmeStream> users = std::exchange(block->users, {});
-  std::vector<AcmeEvent> events;
+  std::vector<std::optional<AcmeEvent>> events;
   for (const AcmeStream& user : users) {
     events.push_back(pending_.take_event(user.device_index()));
   }
   const Outside outside(*this);
   lock.unlocked([&] {
     for (size_t i = 0; i < users.size(); ++i) {
-      events[i].record(users[i]);
+      try {
+        events[i]->record(users[i]);
+      } catch (const std::exception&) {
+        events[i].reset();
+      }
     }
   });
   for (size_t i = 0; i < users.size(); ++i) {

@@ -101,7 +101,8 @@ class DeviceHeap {
     AllocationContext context;
   };
 
-  // Counts the thread as outside of the mutex, with memory that will be free soon.
+  // Counts the thread as outside of the mutex, with memory that will be free soon. Others wait for
+  // it, maybe with Python's lock, so it must not need that: contexts are made before.
   class Outside;
 
   struct PrivatePool {
@@ -120,10 +121,12 @@ class DeviceHeap {
   // DeviceHeapPools.cpp
   BlockPool& pool_for(HeapLock& lock, size_t size, const AcmeStream& stream);
   Block* grow(HeapLock& lock, BlockPool& pool, const Request& request);
+  Block* try_to_grow(HeapLock& lock, BlockPool& pool, const Request& request);
   Block* add_block(HeapLock& lock, BlockPool& pool, const Request& request, size_t segment_size,
                    const AllocatorSettings& settings);
-  void collect_garbage(HeapLock& lock, size_t coming, const AllocatorSettings& settings);
-  size_t release_cached(HeapLock& lock, c10::MempoolId_t id);
+  void collect_garbage(HeapLock& lock, size_t coming, const Request& request,
+                       const AllocatorSettings& settings);
+  size_t release_cached(HeapLock& lock, c10::MempoolId_t id, const AllocationContext& context);
   std::vector<BlockPool*> pools_to_empty(c10::MempoolId_t id);
   void erase_unused_pools();
 
@@ -142,7 +145,7 @@ class DeviceHeap {
   std::unique_ptr<Segment> ask_driver(HeapLock& lock, size_t size, const AcmeStream& stream);
   Block* add_segment(HeapLock& lock, std::unique_ptr<Segment> segment,
                      const AllocationContext& context);
-  size_t release(HeapLock& lock, const std::vector<Block*>& blocks);
+  size_t release(HeapLock& lock, const std::vector<Block*>& blocks, const AllocationContext& call);
   void synchronize() const;
   void wait_until_nobody_is_outside(HeapLock& lock);
   size_t total_memory(HeapLock& lock);
@@ -156,6 +159,9 @@ class DeviceHeap {
   std::atomic<uintptr_t> lowest_{std::numeric_limits<uintptr_t>::max()};
   std::atomic<uintptr_t> highest_{0};
 
+  // Held, and locked before the other, by the one thread that asks the driver for memory: what it
+  // gives back to have room would otherwise be taken by others.
+  std::mutex growing_;
   // Guards all below.
   std::mutex mutex_;
   DeviceStats stats_;

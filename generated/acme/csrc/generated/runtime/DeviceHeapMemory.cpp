@@ -18,6 +18,7 @@
 #include "generated/runtime/DeviceHeap.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/OutOfMemory.h"
+#include "generated/runtime/StreamWait.h"
 
 namespace acme {
 namespace {
@@ -47,28 +48,28 @@ void* allocate_aligned(size_t size, bool& is_misaligned) {
   return driver::malloc_(size + kAlignment - 1);
 }
 
-// The driver frees memory at once, so that what is cached for a stream has to wait for it. A graph
-// may have been replayed on any stream.
-void wait_for_users(const std::vector<Block*>& blocks) {
-  const auto is_private = [](const Block* block) {
-    return block->segment->pool->id() != c10::MempoolId_t{0, 0};
-  };
-  if (std::any_of(blocks.begin(), blocks.end(), is_private)) {
-    driver::device_synchronize();
-    return;
-  }
-  std::vector<AcmeStream> streams;
-  for (const Block* block : blocks) {
-    if (std::find(streams.begin(), streams.end(), block->segment->stream) == streams.end()) {
-      streams.push_back(block->segment->stream);
+// The driver frees memory at once, so that what is cached for a stream has to wait for it: once for
+// each stream. A graph may have been replayed on any stream.
+class UsersWait {
+ public:
+  void wait_for_users(const Segment& segment) {
+    if (has_synchronized_ ||
+        std::find(streams_.begin(), streams_.end(), segment.stream) != streams_.end()) {
+      return;
+    }
+    if (segment.pool->id() == c10::MempoolId_t{0, 0}) {
+      wait_for_work(segment.stream);
+      streams_.push_back(segment.stream);
+    } else {
+      driver::device_synchronize();
+      has_synchronized_ = true;
     }
   }
-  for (const AcmeStream& stream : streams) {
-    AcmeEvent event;
-    event.record(stream);
-    event.wait();
-  }
-}
+
+ private:
+  bool has_synchronized_ = false;
+  std::vector<AcmeStream> streams_;
+};
 
 // The statistics of private pools came with torch 2.13.
 template <class Stats>
@@ -148,13 +149,13 @@ Block* DeviceHeap::add_segment(HeapLock& lock, std::unique_ptr<Segment> segment,
   return block;
 }
 
-size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks) {
+size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks,
+                           const AllocationContext& call) {
   if (blocks.empty()) {
     return 0;
   }
+  const AllocationContext context = recorded_contexts() >= RecordContext::kAll ? call : nullptr;
   const Outside outside(*this);
-  const AllocationContext context = lock.unlocked([] { return make_context(RecordContext::kAll); });
-  lock.drop(context);
   // As soon as the driver has the memory back, another thread may be given a segment at the same
   // address.
   std::vector<std::unique_ptr<Segment>> segments;
@@ -162,22 +163,25 @@ size_t DeviceHeap::release(HeapLock& lock, const std::vector<Block*>& blocks) {
     trace(lock, TraceEntry::Action::kSegmentFree, *block, context);
     segments.push_back(std::move(segments_.extract(block->segment->address).mapped()));
   }
-  size_t freed = 0;
+  // What cannot be freed does not keep the rest.
+  std::vector<bool> is_freed(blocks.size());
   std::exception_ptr error;
   lock.unlocked([&] {
-    try {
-      const DriverDeviceGuard guard(device_);
-      wait_for_users(blocks);
-      for (; freed < blocks.size(); ++freed) {
-        driver::free_(segments[freed]->driver_address);
+    UsersWait wait;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      try {
+        const DriverDeviceGuard guard(device_);
+        wait.wait_for_users(*segments[i]);
+        driver::free_(segments[i]->driver_address);
+        is_freed[i] = true;
+      } catch (...) {
+        error = std::current_exception();
       }
-    } catch (...) {
-      error = std::current_exception();
     }
   });
   size_t bytes = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
-    if (i < freed) {
+    if (is_freed[i]) {
       ++stats_.num_device_free;
       for_each_segment_stat(stats_, *segments[i],
                             [](auto& stat, size_t amount) { stat.decrease(amount); });

@@ -66,43 +66,53 @@ Block* DeviceHeap::grow(HeapLock& lock, BlockPool& pool, const Request& request)
   };
   ++pool.segments;
   const Pin pin{pool.segments};
+  Block* block = nullptr;
+  {
+    const auto growing = lock.unlocked([&] { return std::unique_lock(growing_); });
+    block = try_to_grow(lock, pool, request);
+  }
+  if (block == nullptr) {
+    raise_out_of_memory(lock, request);
+  }
+  return block;
+}
 
+Block* DeviceHeap::try_to_grow(HeapLock& lock, BlockPool& pool, const Request& request) {
   const AllocatorSettings& settings = allocator_settings();
+  // Another thread may have grown the pool, or freed memory, meanwhile.
+  Block* block = pool.take(request.size, request.stream.id(), settings);
+  if (block != nullptr) {
+    return block;
+  }
   const size_t segment_size = segment_size_for(request.size, settings);
   if (!redirections_.empty()) [[unlikely]] {
     // Nothing can be released: that needs to wait for the streams.
-    Block* block = add_block(lock, pool, request, segment_size, settings);
-    if (block == nullptr) {
-      raise_out_of_memory(lock, request);
-    }
-    return block;
+    return add_block(lock, pool, request, segment_size, settings);
   }
-  collect_garbage(lock, segment_size, settings);
-  Block* block = add_block(lock, pool, request, segment_size, settings);
+  collect_garbage(lock, segment_size, request, settings);
+  block = add_block(lock, pool, request, segment_size, settings);
   if (block == nullptr && settings.max_split_size < std::numeric_limits<size_t>::max()) {
     // Blocks that were too large for this allocation may make room for it.
-    release(lock, pool.take_segments(pool.segments_for(segment_size, request.stream.id(),
-                                                       settings.max_split_size)));
+    release(lock,
+            pool.take_segments(
+                pool.segments_for(segment_size, request.stream.id(), settings.max_split_size)),
+            request.context);
     block = add_block(lock, pool, request, segment_size, settings);
   }
   if (block != nullptr) {
     return block;
   }
   ++stats_.num_alloc_retries;
-  bool has_released = false;
+  size_t released = 0;
   do {
     // Enqueued work may own memory, which it frees when it has run.
     lock.unlocked([&] { synchronize(); });
-    wait_until_nobody_is_outside(lock);
-    has_released = release_cached(lock, kNoPrivatePool) > 0;
+    released = release_cached(lock, kNoPrivatePool, request.context);
     block = pool.take(request.size, request.stream.id(), settings);
     if (block == nullptr) {
       block = add_block(lock, pool, request, segment_size, settings);
     }
-  } while (block == nullptr && has_released);
-  if (block == nullptr) {
-    raise_out_of_memory(lock, request);
-  }
+  } while (block == nullptr && (released > 0 || pending_.has_segment()));
   return block;
 }
 
@@ -121,7 +131,8 @@ Block* DeviceHeap::add_block(HeapLock& lock, BlockPool& pool, const Request& req
 
 // Gives back whole segments, the longest unused ones first, until `coming` more bytes stay below
 // the threshold.
-void DeviceHeap::collect_garbage(HeapLock& lock, size_t coming, const AllocatorSettings& settings) {
+void DeviceHeap::collect_garbage(HeapLock& lock, size_t coming, const Request& request,
+                                 const AllocatorSettings& settings) {
   if (settings.garbage_collection_threshold == 0) {
     return;
   }
@@ -140,18 +151,22 @@ void DeviceHeap::collect_garbage(HeapLock& lock, size_t coming, const AllocatorS
     return std::exchange(sum, sum + block->size) >= reserved - limit;
   });
   unused.erase(enough, unused.end());
-  release(lock, large_.take_segments(std::move(unused)));
+  release(lock, large_.take_segments(std::move(unused)), request.context);
 }
 
-size_t DeviceHeap::release_cached(HeapLock& lock, c10::MempoolId_t id) {
+size_t DeviceHeap::release_cached(HeapLock& lock, c10::MempoolId_t id,
+                                  const AllocationContext& context) {
   ++stats_.num_sync_all_streams;
+  // What other threads free or give back now counts as well.
+  wait_until_nobody_is_outside(lock);
   collect_events(lock, &PendingBlocks::wait);
+  wait_until_nobody_is_outside(lock);
   std::vector<Block*> blocks;
   for (BlockPool* pool : pools_to_empty(id)) {
     const std::vector<Block*> whole = pool->take_segments(pool->whole_segments());
     blocks.insert(blocks.end(), whole.begin(), whole.end());
   }
-  const size_t released = release(lock, blocks);
+  const size_t released = release(lock, blocks, context);
   erase_unused_pools();
   return released;
 }
@@ -179,6 +194,7 @@ void DeviceHeap::erase_unused_pools() {
 }
 
 bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
+  const AllocationContext context = make_context(RecordContext::kAll);
   HeapLock lock(mutex_);
   TORCH_CHECK(redirections_.empty(),
               "Memory cannot be given back to the driver while a graph of acme:",
@@ -186,8 +202,7 @@ bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
   if (pools_to_empty(id).empty()) {
     return false;
   }
-  release_cached(lock, id);
-  wait_until_nobody_is_outside(lock);
+  release_cached(lock, id, context);
   return true;
 }
 

@@ -5,10 +5,27 @@
 #include "generated/runtime/FreedMemory.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
+#include "generated/runtime/StreamWait.h"
+
 namespace acme {
+namespace {
+
+// An event that the driver has no answer for is given up: the error may be of another device's work
+// than the caller is about.
+bool is_reached(std::optional<AcmeEvent>& event) {
+  try {
+    return event.has_value() && event->query();
+  } catch (const std::exception&) {
+    event.reset();
+    return false;
+  }
+}
+
+}  // namespace
 
 void MemoryBlock::add_stream(const AcmeStream& stream) {
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
@@ -17,17 +34,19 @@ void MemoryBlock::add_stream(const AcmeStream& stream) {
 }
 
 void FreedMemory::add(const std::shared_ptr<MemoryBlock>& block) {
-  // If an event cannot be recorded, the block is in no queue and is never released: work may still
-  // use it.
-  std::vector<AcmeEvent> events;
+  std::vector<std::optional<AcmeEvent>> events;
   for (const AcmeStream& stream : block->streams) {
     events.push_back(take_event(stream.device_index()));
-    events.back().record(stream);
+    try {
+      events.back()->record(stream);
+    } catch (const std::exception&) {
+      events.back().reset();
+    }
   }
   std::lock_guard lock(mutex_);
   block->pending_streams = block->streams.size();
   for (size_t i = 0; i < events.size(); ++i) {
-    queues_[block->streams[i]].emplace_back(std::move(events[i]), block);
+    queues_[block->streams[i]].push_back({std::move(events[i]), block, ++marks_});
   }
 }
 
@@ -35,7 +54,7 @@ MemoryBlocks FreedMemory::take_completed() {
   std::lock_guard lock(mutex_);
   for (auto entry = queues_.begin(); entry != queues_.end();) {
     Queue& queue = entry->second;
-    while (!queue.empty() && queue.front().first.query()) {
+    while (!queue.empty() && is_reached(queue.front().event)) {
       pop(queue);
     }
     entry = queue.empty() ? queues_.erase(entry) : std::next(entry);
@@ -43,24 +62,35 @@ MemoryBlocks FreedMemory::take_completed() {
   return std::exchange(completed_, {});
 }
 
-MemoryBlocks FreedMemory::wait_for_all() {
+void FreedMemory::wait_for_all() {
   std::vector<c10::Stream> streams;
+  uint64_t last = 0;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [stream, queue] : queues_) {
       streams.push_back(stream);
     }
+    last = marks_;
   }
-  // An event behind all that is in the queue now; the queues themselves stay where other threads
-  // find them.
+  // The queues themselves stay where other threads find them.
+  std::exception_ptr error;
   for (const c10::Stream& stream : streams) {
-    AcmeEvent event = take_event(stream.device_index());
-    event.record(AcmeStream(stream));
-    event.wait();
+    try {
+      wait_for_work(AcmeStream(stream));
+    } catch (...) {
+      error = error == nullptr ? std::current_exception() : error;
+      continue;
+    }
     std::lock_guard lock(mutex_);
-    spare_events_[event.device_index()].push_back(std::move(event));
+    const auto entry = queues_.find(stream);
+    while (entry != queues_.end() && !entry->second.empty() &&
+           entry->second.front().number <= last) {
+      pop(entry->second);
+    }
   }
-  return take_completed();
+  if (error != nullptr) {
+    std::rethrow_exception(error);
+  }
 }
 
 AcmeEvent FreedMemory::take_event(c10::DeviceIndex device) {
@@ -75,12 +105,14 @@ AcmeEvent FreedMemory::take_event(c10::DeviceIndex device) {
 }
 
 void FreedMemory::pop(Queue& queue) {
-  auto [event, block] = std::move(queue.front());
+  Mark mark = std::move(queue.front());
   queue.pop_front();
-  if (--block->pending_streams == 0) {
-    completed_.push_back(std::move(block));
+  if (--mark.block->pending_streams == 0) {
+    completed_.push_back(std::move(mark.block));
   }
-  spare_events_[event.device_index()].push_back(std::move(event));
+  if (mark.event.has_value()) {
+    spare_events_[mark.event->device_index()].push_back(*std::move(mark.event));
+  }
 }
 
 }  // namespace acme

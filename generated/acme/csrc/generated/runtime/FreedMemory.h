@@ -7,9 +7,11 @@
 #include <c10/core/Stream.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -39,16 +41,25 @@ class FreedMemory {
   /// Takes a block that was freed just now.
   void add(const std::shared_ptr<MemoryBlock>& block);
 
-  /// Removes and returns the blocks that no stream uses any more.
+  /// Removes and returns the blocks that no stream uses any more, as far as that is known without
+  /// waiting.
   MemoryBlocks take_completed();
 
-  /// Waits until no stream uses the blocks that are here now, and removes and returns them.
-  MemoryBlocks wait_for_all();
+  /// Waits until no stream uses the blocks that are here now, for take_completed(). What cannot be
+  /// waited for stays; then the first error is raised in the end.
+  void wait_for_all();
 
  private:
-  // The events of one stream, in its order: if one has not been reached, neither have those behind
-  // it.
-  using Queue = std::deque<std::pair<AcmeEvent, std::shared_ptr<MemoryBlock>>>;
+  struct Mark {
+    // None if the driver refused it, because the stream's owner has destroyed the stream, say: then
+    // its work is waited for.
+    std::optional<AcmeEvent> event;
+    std::shared_ptr<MemoryBlock> block;
+    // In the order of all marks.
+    uint64_t number;
+  };
+  // Of one stream, in its order: if an event has not been reached, neither have those behind it.
+  using Queue = std::deque<Mark>;
   using Queues = std::unordered_map<c10::Stream, Queue>;
 
   AcmeEvent take_event(c10::DeviceIndex device);
@@ -56,6 +67,7 @@ class FreedMemory {
 
   std::mutex mutex_;
   Queues queues_;
+  uint64_t marks_ = 0;
   // Of no stream's use any more, and not taken yet.
   MemoryBlocks completed_;
   // Events to use again, by device.

@@ -5,12 +5,40 @@
 #include "generated/runtime/PendingBlocks.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
-namespace acme {
+#include "generated/runtime/StreamWait.h"
 
-void PendingBlocks::add(const AcmeStream& stream, AcmeEvent event, Block* block) {
+namespace acme {
+namespace {
+
+using OptionalEvent = std::optional<AcmeEvent>;
+
+// Calls `ask` with the event. One that the driver has no answer for is given up.
+template <class Ask>
+bool is_reached(OptionalEvent& event, Ask ask) {
+  try {
+    return event.has_value() && ask(*event);
+  } catch (const std::exception&) {
+    event.reset();
+    return false;
+  }
+}
+
+}  // namespace
+
+bool PendingBlocks::has_segment() const noexcept {
+  const auto is_segment = [](const Mark& mark) {
+    return mark.block->size == mark.block->segment->size;
+  };
+  return std::any_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
+    return std::any_of(queue.marks.begin(), queue.marks.end(), is_segment);
+  });
+}
+
+void PendingBlocks::add(const AcmeStream& stream, std::optional<AcmeEvent> event, Block* block) {
   ++block->pending_streams;
   auto queue = find(stream);
   if (queue == queues_.end()) {
@@ -27,18 +55,40 @@ PendingBlocks PendingBlocks::take() {
 
 void PendingBlocks::poll() {
   for (Queue& queue : queues_) {
-    while (!queue.marks.empty() && queue.marks.front().event.query()) {
+    while (!queue.marks.empty() &&
+           is_reached(queue.marks.front().event, [](const auto& event) { return event.query(); })) {
       pop(queue);
     }
   }
 }
 
 void PendingBlocks::wait() {
+  std::exception_ptr error;
   for (Queue& queue : queues_) {
-    while (!queue.marks.empty()) {
-      queue.marks.front().event.wait();
-      pop(queue);
+    try {
+      wait_for(queue);
+    } catch (...) {
+      error = error == nullptr ? std::current_exception() : error;
     }
+  }
+  if (error != nullptr) {
+    std::rethrow_exception(error);
+  }
+}
+
+void PendingBlocks::wait_for(Queue& queue) {
+  const auto wait = [](const auto& event) {
+    event.wait();
+    return true;
+  };
+  while (!queue.marks.empty() && is_reached(queue.marks.front().event, wait)) {
+    pop(queue);
+  }
+  if (!queue.marks.empty()) {
+    wait_for_work(AcmeStream(queue.stream));
+  }
+  while (!queue.marks.empty()) {
+    pop(queue);
   }
 }
 
@@ -83,7 +133,9 @@ std::list<PendingBlocks::Queue>::iterator PendingBlocks::find(const c10::Stream&
 void PendingBlocks::pop(Queue& queue) {
   Mark& mark = queue.marks.front();
   reached_.push_back(mark.block);
-  spare_events_.push_back(std::move(mark.event));
+  if (mark.event.has_value()) {
+    spare_events_.push_back(*std::move(mark.event));
+  }
   queue.marks.pop_front();
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <deque>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "generated/runtime/AcmeEvent.h"
@@ -17,8 +18,9 @@
 namespace acme {
 
 /// Blocks that were freed while streams may still use them, with an event for each stream and
-/// block. Not thread-safe; the driver is called by poll() and wait() only, so that a lock need not
-/// be held meanwhile:
+/// block; without one where the driver refused it, because the stream's owner has destroyed the
+/// stream, say. Not thread-safe; the driver is called by poll() and wait() only, so that a lock
+/// need not be held meanwhile:
 ///
 ///   PendingBlocks taken = pending.take();   // locked
 ///   taken.poll();                           // not locked
@@ -27,16 +29,21 @@ class PendingBlocks {
  public:
   bool empty() const noexcept { return queues_.empty(); }
 
-  /// Adds `block`, which `event` on `stream` was recorded for.
-  void add(const AcmeStream& stream, AcmeEvent event, Block* block);
+  /// Whether there is a block that is a whole segment.
+  bool has_segment() const noexcept;
+
+  /// Adds `block`, which `event` on `stream` was recorded for, if it could be.
+  void add(const AcmeStream& stream, std::optional<AcmeEvent> event, Block* block);
 
   /// Removes and returns all blocks.
   PendingBlocks take();
 
-  /// Finds out which events have been reached.
+  /// Finds out which events have been reached. An error of the driver's is left to wait(): it may
+  /// be of another device's work than the caller is about.
   void poll();
 
-  /// Waits for all events.
+  /// Waits for all events, and for all work of streams without. What cannot be waited for stays;
+  /// then the first error is raised in the end.
   void wait();
 
   /// Adds what is in `taken`, older than what is here. Returns the blocks that no stream uses any
@@ -48,7 +55,7 @@ class PendingBlocks {
 
  private:
   struct Mark {
-    AcmeEvent event;
+    std::optional<AcmeEvent> event;
     Block* block;
   };
   // In the stream's order: if an event has not been reached, neither have those behind it.
@@ -58,6 +65,7 @@ class PendingBlocks {
   };
 
   std::list<Queue>::iterator find(const c10::Stream& stream);
+  void wait_for(Queue& queue);
   void pop(Queue& queue);
 
   std::list<Queue> queues_;
