@@ -35,6 +35,7 @@ REQUIRED: dict[str, str] = {
 OPTIONAL: dict[str, str] = {
     "get_device_name": "{status}(char*, int, int)",
     "get_last_error": "{status}()",
+    "get_device_error": "{status}()",
     "memcpy_peer_async": "{status}(void*, int, const void*, int, size_t, {stream})",
     "host_pointer": "{status}(void**, const void*)",
     "launch_host_function": "{status}({stream}, void (*)(void*), void*)",
@@ -59,6 +60,13 @@ GRAPHS_OPTIONAL: dict[str, str] = {
     "graph_debug_print": "{status}({graph}, const char*, unsigned int)",
 }
 
+# `get_device` is asked whenever the device of a thread matters, since other libraries may have set it: it should cost
+# next to nothing, such as a look at a variable of the thread.
+#
+# `get_device_error` serves drivers that report failed work to those who wait for its stream or its device, but not to
+# those who wait for an event: it gives the first error of work on the thread's device that was not reported yet, and
+# forgets it. Those that report it from `event_synchronize`, as CUDA does, need no such function.
+#
 # `declare_access` serves drivers that check the order between streams, such as the simulator: before a host function is
 # launched, it is called once for each range that the function touches, with the kernel's name, the address, the
 # element's size, the dimensions, the sizes, and the strides in bytes. The last argument is 0 for a read, 1 for a write;

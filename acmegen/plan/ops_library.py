@@ -267,7 +267,7 @@ class _Lowering:
         compiled = [
             self._compiled(compile_argument, text, self.scope, (*place, index), "0") for index, text in enumerate(texts)
         ]
-        return f'driver::check({symbol}({", ".join(compiled)}), "{symbol}");'
+        return f'driver::check_launch({symbol}({", ".join(compiled)}), "{symbol}", stream.stream());'
 
     def _allocate(self, name: str, allocation: Allocation, place: NodePath, make: str) -> Definition:
         conditions = []

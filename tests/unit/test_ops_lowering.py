@@ -110,8 +110,9 @@ def test_a_library_call_checks_lays_out_and_copies_back(tmp_path: Path, facts: F
         "out_buffer",
     ]
     assert kernel.library.statements == (
-        "driver::check(simGemm(stream.stream(), library_dtype(self.scalar_type()), self_contiguous.const_data_ptr(), "
-        'mat2_contiguous.const_data_ptr(), out_buffer.tensor().mutable_data_ptr()), "simGemm");',
+        "driver::check_launch(simGemm(stream.stream(), library_dtype(self.scalar_type()), "
+        "self_contiguous.const_data_ptr(), mat2_contiguous.const_data_ptr(), "
+        'out_buffer.tensor().mutable_data_ptr()), "simGemm", stream.stream());',
     )
     assert kernel.library.stores == ("out_buffer",)
     assert kernel.otherwise is not None
@@ -140,8 +141,8 @@ def test_skipped_and_missing_outputs_are_null(tmp_path: Path, facts: Facts) -> N
     assert third == " = empty_tensor({input.numel(), 1}, accumulate_dtype(input.scalar_type()))"
     assert kernel.library is not None
     assert kernel.library.statements == (
-        "driver::check(vendorBackward(address_or_null(weight_contiguous), writable_address_or_null(out0), "
-        'writable_address_or_null(out1), out2.mutable_data_ptr()), "vendorBackward");',
+        "driver::check_launch(vendorBackward(address_or_null(weight_contiguous), writable_address_or_null(out0), "
+        'writable_address_or_null(out1), out2.mutable_data_ptr()), "vendorBackward", stream.stream());',
     )
 
 

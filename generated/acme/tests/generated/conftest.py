@@ -77,6 +77,17 @@ class Simulator:
         assert self._library.simStreamDestroy(ctypes.c_void_p(handle)) == 0
 
     @property
+    def device(self) -> int:
+        """The thread's device, as another library of this process sees and sets it."""
+        index = ctypes.c_int()
+        assert self._library.simGetDevice(ctypes.byref(index)) == 0
+        return index.value
+
+    @device.setter
+    def device(self, index: int) -> None:
+        assert self._library.simSetDevice(index) == 0
+
+    @property
     def races(self) -> int:
         return self._library.simRaceCount()
 

@@ -311,6 +311,14 @@ def test_settings_at_run_time(run_python):
         "per_process_memory_fraction:2",
         "per_process_memory_fraction:much",
         "per_process_memory_fraction:0.5x",
+        "per_process_memory_fraction:",
+        "per_process_memory_fraction: ,",
+        "roundup_power2_divisions:[256:1",
+        "garbage_collection_threshold",
+        "garbage_collection_threshold:much",
+        ":",
+        ",",
+        "[",
         "expandable_segments:True",
     ],
 )
@@ -321,11 +329,33 @@ def test_settings_that_make_no_sense_are_refused(run_python, settings):
         try:
             import torch_acme
         except ImportError as error:
-            assert os.environ["PYTORCH_ALLOC_CONF"].split(":")[0] in str(error)
+            assert f"PYTORCH_ALLOC_CONF is `{os.environ['PYTORCH_ALLOC_CONF']}`" in str(error), error
+            assert "INTERNAL ASSERT" not in str(error), error
         else:
             raise AssertionError("the settings were accepted")
         assert torch.ones(2).sum() == 2
         """,
         PYTORCH_ALLOC_CONF=settings,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
+@pytest.mark.skipif(
+    not hasattr(torch._C, "_accelerator_setAllocatorSettings"),
+    reason="this torch does not tell which settings there are",
+)
+@pytest.mark.parametrize("variable", ["PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"])
+def test_settings_that_are_unknown_are_warned_of(run_python, variable):
+    run_python(
+        f"""
+        import warnings, torch
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            import torch_acme
+        texts = [str(warning.message) for warning in found]
+        assert sum("`per_proces_memory_fraction`" in text and "{variable}" in text for text in texts) == 1, texts
+        assert torch.acme.get_per_process_memory_fraction() == 0.5
+        """,
+        **{variable: "per_proces_memory_fraction:0.25,per_process_memory_fraction:0.5"},
         TORCH_DEVICE_BACKEND_AUTOLOAD="0",
     )

@@ -67,14 +67,31 @@ def test_d4_errors_name_the_operator_and_leave_other_devices(run_python):
 
 
 @pytest.mark.parametrize(
-    "wait", ["stream.synchronize()", "torch.accelerator.synchronize()", "x.cpu()", "x.item()"]
+    "wait",
+    [
+        "stream.synchronize()",
+        "torch.accelerator.synchronize()",
+        "x.cpu()",
+        "x.item()",
+        "event.synchronize()",
+        "wait_until(event.query)",
+        "wait_until(stream.query)",
+        "other.wait_event(event); other.synchronize()",
+        "other.wait_event(event); other.record_event().synchronize()",
+    ],
 )
 def test_d4_failed_kernels_are_named(run_python, wait):
     run_python(
         f"""
         import torch, torch_acme
-        stream = torch.acme.current_stream()
+        stream, other = torch.acme.current_stream(), torch.acme.Stream()
+
+        def wait_until(reached):
+            while not reached():
+                pass
+
         x = torch.full((1,), 0.5, device="acme").add(1)
+        event = stream.record_event()
         try:
             {wait}
         except RuntimeError as error:
@@ -101,5 +118,92 @@ def test_d4_failed_kernels_are_raised_at_once_when_launches_block(run_python):
             raise AssertionError("not raised at the call")
         """,
         SIM_LAUNCH_FAILURE_KERNEL="add.Tensor",
+        ACME_LAUNCH_BLOCKING="1",
+    )
+
+
+def test_memory_that_waits_for_an_event_leaves_the_error_to_who_synchronizes(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        stream, side = torch.acme.current_stream(), torch.acme.Stream()
+        x = torch.full((1 << 20,), 0.5, device="acme")
+        y = x.add(1)
+        side.wait_stream(stream)
+        y.record_stream(side)
+        del y
+        while not torch.empty(8, device="acme").numel():
+            pass
+        torch.acme.empty_cache()
+        try:
+            stream.record_event().synchronize()
+        except RuntimeError as error:
+            assert "add.Tensor" in str(error), error
+        else:
+            raise AssertionError("a failure went unnoticed")
+        """,
+        SIM_LAUNCH_FAILURE_KERNEL="add.Tensor",
+    )
+
+
+BLOCKED = {
+    "host function": "x + 1",
+    "library": "x @ x",
+    "structured library": "x.softmax(-1)",
+    "reduction": "x.sum()",
+    "memset": "x.zero_()",
+    "copy": "x.clone()",
+    "copy from pinned memory": "x.copy_(pinned, non_blocking=True)",
+    "copy to pinned memory": "pinned.copy_(x, non_blocking=True)",
+    "copy between devices": "x.to('acme:1')",
+    "random": "x.uniform_()",
+    "growing": "x.resize_(128, 128)",
+}
+
+
+@pytest.mark.parametrize("use", BLOCKED.values(), ids=BLOCKED)
+def test_launches_block_until_the_work_has_run(run_python, use):
+    run_python(
+        f"""
+        import time, torch, torch_acme
+        x = torch.full((64, 64), 0.5, device="acme")
+        pinned = torch.full((64, 64), 0.5).pin_memory()
+        y = {use}
+        time.sleep(0.02)  # For the marks of events, which are no work.
+        assert all(torch.acme.current_stream(index).query() for index in range(2))
+        """,
+        SIM_TASK_DELAY="100000",
+        SIM_POISON="0",
+        SIM_DEVICE_COUNT="2",
+        ACME_LAUNCH_BLOCKING="1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "use"),
+    [
+        (
+            "simEmbeddingForward",
+            "torch.nn.functional.embedding(torch.tensor([50], device=x.device), x)",
+        ),
+        ("simGemm", "x @ x"),
+        ("memset", "x.zero_()"),
+        ("copy", "x.clone()"),
+    ],
+)
+def test_failed_calls_are_raised_at_once_when_launches_block(run_python, kernel, use):
+    run_python(
+        f"""
+        import torch, torch_acme
+        x = torch.empty(4, 4, device="acme")
+        try:
+            {use}
+        except RuntimeError as error:
+            assert "{kernel}" in str(error), error
+        else:
+            raise AssertionError("not raised at the call")
+        torch.acme.synchronize()
+        """,
+        SIM_LAUNCH_FAILURE_KERNEL=kernel,
         ACME_LAUNCH_BLOCKING="1",
     )

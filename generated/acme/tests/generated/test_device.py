@@ -266,6 +266,26 @@ def test_c1_d11_process_ends_well(run_python, last):
     run_python(f"import torch, torch_acme; {last}")
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "get_device_name()",
+        "get_rng_state()",
+        "set_rng_state(torch.acme.get_rng_state())",
+        "initial_seed()",
+        "manual_seed(1)",
+        "manual_seed_all(1)",
+        "device('acme')",
+    ],
+)
+def test_what_does_not_need_the_device_does_not_initialise_it(run_python, ask):
+    run_python(f"""
+        import torch, torch_acme
+        torch.acme.{ask}
+        assert not torch.acme.is_initialized()
+        """)
+
+
 def test_d4_failed_work_is_an_exception(run_python):
     run_python("""
         import torch, torch_acme
@@ -282,6 +302,29 @@ def test_d4_failed_work_is_an_exception(run_python):
                 raise AssertionError("an index out of range went unnoticed")
         assert weight.sum().item() == 8
         """)
+
+
+def test_device_that_another_library_chooses_is_the_current_one(simulator, other_device):
+    x = torch.ones(4, device=f"{DEVICE}:0")
+    y = torch.ones(4, device=other_device)
+    torch.acme.empty_cache()
+    free = [torch.acme.mem_get_info(index)[0] for index in range(2)]
+    simulator.device = other_device.index
+    assert torch.acme.current_device() == other_device.index
+    assert torch.accelerator.current_device_index() == other_device.index
+    assert torch.acme.current_stream().device == other_device
+    assert torch.ones(1, device=DEVICE).device == other_device
+    simulator.device = other_device.index
+    z = torch.empty(64 << 20, dtype=torch.uint8, device=f"{DEVICE}:0")
+    assert free[0] - torch.acme.mem_get_info(0)[0] >= z.nbytes
+    assert free[1] - torch.acme.mem_get_info(1)[0] < z.nbytes
+    for index in (0, 1, 0):
+        simulator.device = index
+        assert (x + 1).sum().item() == (y + 1).sum().item() == 8
+        torch.acme.synchronize(1 - index)
+        assert torch.acme.Stream(1 - index).acme_stream != 0
+        # What this backend does in between, it takes back.
+        assert simulator.device == index
 
 
 def test_d4_driver_errors_are_exceptions(run_python):

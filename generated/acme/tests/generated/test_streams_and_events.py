@@ -251,10 +251,28 @@ def test_c20_event_refuses_what_is_no_stream(use):
 
 
 def test_event_of_another_device_is_refused(other_device):
-    event = torch.acme.Event(device=0)
+    event = torch.acme.Event()
     event.record(torch.acme.current_stream(0))
-    with pytest.raises(RuntimeError):
-        event.record(torch.acme.Stream(other_device))
+    for other in (event, torch.acme.Event(device=0)):
+        with pytest.raises(RuntimeError):
+            other.record(torch.acme.Stream(other_device))
+
+
+def test_event_is_recorded_on_the_device_that_it_was_made_for(other_device):
+    event = torch.acme.Event(device=other_device)
+    event.record()
+    assert event.device == other_device
+    event = torch.acme.Event()
+    with torch.acme.device(other_device):
+        event.record()
+    assert event.device == other_device
+    event.record()
+    assert event.device == other_device
+
+
+def test_event_for_several_processes_is_refused():
+    with pytest.raises(ValueError, match="between processes"):
+        torch.acme.Event(interprocess=True)
 
 
 def test_c15_record_stream_protects_memory():

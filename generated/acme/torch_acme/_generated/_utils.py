@@ -7,6 +7,8 @@
 import torch
 from torch.types import Device
 
+from .. import _C
+
 DEVICE = "acme"
 
 
@@ -35,4 +37,4 @@ def _get_device_index(device: Device = None, optional: bool = False) -> int:
         raise ValueError(
             f"expected a device with an index, such as `{DEVICE}:0`, but got {device!r}"
         )
-    return torch._C._accelerator_getDeviceIndex()
+    return _C.current_device()

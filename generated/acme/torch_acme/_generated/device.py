@@ -82,7 +82,7 @@ class device_of(device):
 def synchronize(device: Device = None) -> None:
     """Wait for all work on `device` (default: the current one) and raise what went wrong in it."""
     _lazy_init()
-    torch._C._accelerator_synchronizeDevice(_get_device_index(device, optional=True))
+    _C.synchronize(_get_device_index(device, optional=True))
 
 
 def get_device_name(device: Device = None) -> str:
@@ -99,7 +99,10 @@ def get_device_properties(device: Device = None) -> DeviceProperties:
 
 
 def get_device_capability(device: Device = None) -> dict[str, Any]:
-    """What `device` (default: the current one) can do: `supported_dtypes` is a set of dtypes."""
+    """What `device` (default: the current one) can do: `supported_dtypes` is a set of dtypes.
+
+    Initialises it, as `torch.cuda` does.
+    """
     return torch._C._accelerator_getDeviceCapability(_checked_index(device))
 
 

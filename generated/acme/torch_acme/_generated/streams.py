@@ -87,8 +87,13 @@ class Event(torch.Event):
         enable_timing: whether `elapsed_time` can use it.
         blocking: accepted as in torch.cuda; how `synchronize` waits is left to the driver.
         interprocess: must be False; events are not shared between processes.
-        device: default: the current device.
+        device: the one whose streams record it; default: that of the stream that records it first.
+
+    Raises:
+        ValueError: if `interprocess` is true, or there is no such device.
     """
+
+    _given_device: int | None
 
     def __new__(
         cls,
@@ -97,14 +102,16 @@ class Event(torch.Event):
         interprocess: bool = False,
         device: Device = None,
     ) -> "Event":
+        if interprocess:
+            raise ValueError(f"events of {DEVICE} can't be shared between processes")
         _lazy_init()
-        return super().__new__(
-            cls,
-            torch.device(DEVICE, _checked_index(device)),
-            enable_timing=enable_timing,
-            blocking=blocking,
-            interprocess=interprocess,
+        index = _checked_index(device)
+        event = super().__new__(
+            cls, torch.device(DEVICE, index), enable_timing=enable_timing, blocking=blocking
         )
+        # torch forgets the index until the event is recorded.
+        event._given_device = None if device is None else index
+        return event
 
     @property
     def acme_event(self) -> int:
@@ -112,8 +119,23 @@ class Event(torch.Event):
         return _C.event_handle(self)
 
     def record(self, stream: torch.Stream | None = None) -> None:
-        """Record behind the work that `stream` (default: the current one) has so far."""
-        super().record(_checked(stream or current_stream(self.device)))
+        """Record behind the work that `stream` has so far.
+
+        Args:
+            stream: one of the event's device; default: the current one of that device.
+
+        Raises:
+            RuntimeError: if the event is of another device.
+        """
+        if stream is None:
+            device = self.device if self._given_device is None else self._given_device
+            stream = current_stream(device)
+        device = _checked(stream).device
+        if self._given_device not in (None, device.index):
+            raise RuntimeError(
+                f"an event of {DEVICE}:{self._given_device} can't be recorded on a stream of {device}"
+            )
+        super().record(stream)
 
     def wait(self, stream: torch.Stream | None = None) -> None:
         """Let later work of `stream` (default: the current one) wait for this event."""

@@ -87,12 +87,12 @@ at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_
   const AcmeStream stream = getCurrentAcmeStream();
   const at::Tensor weight_contiguous = contiguous(weight);
   const at::Tensor indices_contiguous = contiguous(indices);
-  driver::check(
+  driver::check_launch(
       simEmbeddingForward(stream.stream(), library_dtype(weight.scalar_type()),
                           library_dtype(indices.scalar_type()), indices.numel(), extent(weight, 0),
                           extent(weight, 1), weight_contiguous.const_data_ptr(),
                           indices_contiguous.const_data_ptr(), out0.mutable_data_ptr()),
-      "simEmbeddingForward");
+      "simEmbeddingForward", stream.stream());
   return out0;
 }
 
@@ -122,12 +122,13 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
   const AcmeStream stream = getCurrentAcmeStream();
   const at::Tensor grad_output_contiguous = contiguous(grad_output);
   const at::Tensor indices_contiguous = contiguous(indices);
-  driver::check(simEmbeddingBackward(stream.stream(), library_dtype(grad_output.scalar_type()),
-                                     library_dtype(indices.scalar_type()), indices.numel(),
-                                     num_weights, extent(grad_output, -1), padding_idx,
-                                     grad_output_contiguous.const_data_ptr(),
-                                     indices_contiguous.const_data_ptr(), out0.mutable_data_ptr()),
-                "simEmbeddingBackward");
+  driver::check_launch(
+      simEmbeddingBackward(stream.stream(), library_dtype(grad_output.scalar_type()),
+                           library_dtype(indices.scalar_type()), indices.numel(), num_weights,
+                           extent(grad_output, -1), padding_idx,
+                           grad_output_contiguous.const_data_ptr(),
+                           indices_contiguous.const_data_ptr(), out0.mutable_data_ptr()),
+      "simEmbeddingBackward", stream.stream());
   return out0;
 }
 
@@ -466,14 +467,15 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm(
   const at::Tensor input_contiguous = contiguous(input);
   const at::Tensor weight_contiguous = contiguous(weight_given);
   const at::Tensor bias_contiguous = contiguous(bias_given);
-  driver::check(simLayerNormForward(
-                    stream.stream(), library_dtype(input.scalar_type()),
-                    c10::multiply_integers(
-                        slice(input.sizes(), 0, -static_cast<int64_t>(normalized_shape.size()))),
-                    c10::multiply_integers(normalized_shape), input_contiguous.const_data_ptr(),
-                    address_or_null(weight_contiguous), address_or_null(bias_contiguous), eps,
-                    out0.mutable_data_ptr(), out1.mutable_data_ptr(), out2.mutable_data_ptr()),
-                "simLayerNormForward");
+  driver::check_launch(
+      simLayerNormForward(stream.stream(), library_dtype(input.scalar_type()),
+                          c10::multiply_integers(slice(
+                              input.sizes(), 0, -static_cast<int64_t>(normalized_shape.size()))),
+                          c10::multiply_integers(normalized_shape),
+                          input_contiguous.const_data_ptr(), address_or_null(weight_contiguous),
+                          address_or_null(bias_contiguous), eps, out0.mutable_data_ptr(),
+                          out1.mutable_data_ptr(), out2.mutable_data_ptr()),
+      "simLayerNormForward", stream.stream());
   return {out0, out1, out2};
 }
 
@@ -523,7 +525,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm_backward(
   const at::Tensor rstd_contiguous = contiguous(rstd);
   const at::Tensor weight_contiguous = contiguous(weight_given);
   const at::Tensor bias_contiguous = contiguous(bias_given);
-  driver::check(
+  driver::check_launch(
       simLayerNormBackward(stream.stream(), library_dtype(grad_out.scalar_type()),
                            c10::multiply_integers(slice(
                                input.sizes(), 0, -static_cast<int64_t>(normalized_shape.size()))),
@@ -532,7 +534,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm_backward(
                            mean_contiguous.const_data_ptr(), rstd_contiguous.const_data_ptr(),
                            address_or_null(weight_contiguous), writable_address_or_null(out0),
                            writable_address_or_null(out1), writable_address_or_null(out2)),
-      "simLayerNormBackward");
+      "simLayerNormBackward", stream.stream());
   return {out0, out1, out2};
 }
 
@@ -594,11 +596,12 @@ at::Tensor acme_rms_norm(const at::Tensor& x, const std::optional<at::Tensor>& w
   const AcmeStream stream = getCurrentAcmeStream();
   const at::Tensor x_contiguous = contiguous(x);
   const at::Tensor weight_contiguous = contiguous(weight_given);
-  driver::check(simRmsNormForward(stream.stream(), library_dtype(x.scalar_type()),
-                                  c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
-                                  x_contiguous.const_data_ptr(), address_or_null(weight_contiguous),
-                                  eps, out0.mutable_data_ptr(), nullptr),
-                "simRmsNormForward");
+  driver::check_launch(
+      simRmsNormForward(stream.stream(), library_dtype(x.scalar_type()),
+                        c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
+                        x_contiguous.const_data_ptr(), address_or_null(weight_contiguous), eps,
+                        out0.mutable_data_ptr(), nullptr),
+      "simRmsNormForward", stream.stream());
   return out0;
 }
 
@@ -637,19 +640,19 @@ std::tuple<at::Tensor, at::Tensor> acme_rms_norm_backward(const at::Tensor& grad
   const at::Tensor normalized_scratch = empty_tensor(x.sizes(), x.scalar_type());
   const at::Tensor rstd_scratch =
       empty_tensor(slice(x.sizes(), 0, -1), accumulate_dtype(x.scalar_type()));
-  driver::check(
+  driver::check_launch(
       simRmsNormForward(stream.stream(), library_dtype(x.scalar_type()),
                         c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
                         x_contiguous.const_data_ptr(), address_or_null(weight_contiguous), eps,
                         normalized_scratch.mutable_data_ptr(), rstd_scratch.mutable_data_ptr()),
-      "simRmsNormForward");
-  driver::check(
+      "simRmsNormForward", stream.stream());
+  driver::check_launch(
       simRmsNormBackward(stream.stream(), library_dtype(x.scalar_type()),
                          c10::multiply_integers(slice(x.sizes(), 0, -1)), extent(x, -1),
                          grad_output_contiguous.const_data_ptr(), x_contiguous.const_data_ptr(),
                          rstd_scratch.mutable_data_ptr(), address_or_null(weight_contiguous),
                          out0.mutable_data_ptr(), writable_address_or_null(out1)),
-      "simRmsNormBackward");
+      "simRmsNormBackward", stream.stream());
   return {out0, out1};
 }
 

@@ -117,6 +117,7 @@ std::uintptr_t event_handle(const py::object& event) {
 }
 
 std::uintptr_t stream_handle(c10::Stream stream) {
+  const DriverDeviceGuard guard(stream.device_index());
   return reinterpret_cast<std::uintptr_t>(AcmeStream(stream).stream());
 }
 
@@ -156,6 +157,9 @@ PYBIND11_MODULE(_C, module) {
              }));
 
   module.def("device_count", wrap_pybind_function_no_gil([] { return device_count(); }));
+  module.def("current_device", wrap_pybind_function_no_gil([] { return current_device(); }));
+  module.def("synchronize", wrap_pybind_function_no_gil(
+                                [](c10::DeviceIndex device) { synchronize_device(device); }));
   module.def("device_name", wrap_pybind_function_no_gil(
                                 [](c10::DeviceIndex device) { return device_name(device); }));
   module.def("memory_info", wrap_pybind_function_no_gil(

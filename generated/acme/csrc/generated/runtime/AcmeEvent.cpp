@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "generated/runtime/AcmeFunctions.h"
-#include "generated/runtime/HostLaunch.h"
 
 namespace acme {
 
@@ -72,7 +71,7 @@ void AcmeEvent::wait() const {
 void AcmeEvent::synchronize() const {
   wait();
   if (is_created_) {
-    raise_launch_error(device_index_);
+    raise_work_error(device_index_);
   }
 }
 

@@ -39,7 +39,8 @@ class ACME_API AcmeEvent {
   /// Makes work that is enqueued on `stream` later wait for the mark. Nothing if there is none.
   void block(const AcmeStream& stream) const;
 
-  /// Whether the mark has been reached; true if there is none.
+  /// Whether the mark has been reached; true if there is none. Errors of work are left to the next
+  /// synchronization.
   bool query() const;
 
   /// Waits until the mark is reached, and raises the error of work that failed.

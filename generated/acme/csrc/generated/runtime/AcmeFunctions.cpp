@@ -33,14 +33,30 @@ void mark_forked_child() {
   }
 }
 
+// What another library has told the driver since this one did. The driver is asked each time, which
+// costs it a look at a variable of the thread.
+void follow_driver(ThreadState& state) noexcept {
+  const int device = driver::get_device();
+  if (device == std::max(state.bound, 0)) [[likely]] {
+    return;
+  }
+  state.bound = device;
+  state.device = device < device_count() ? static_cast<c10::DeviceIndex>(device) : 0;
+}
+
+void tell_driver(ThreadState& state, int device) {
+  driver::set_device(device);
+  state.bound = device;
+}
+
+// After follow_driver().
 void bind(ThreadState& state, c10::DeviceIndex device) {
   ensure_usable();
-  if (device >= 0 && state.bound == device) [[likely]] {
+  if (device >= 0 && state.bound == device && has_primary_context(device)) [[likely]] {
     return;
   }
   check_device_index(device);
-  driver::set_device(device);
-  state.bound = device;
+  tell_driver(state, device);
   device_was_used[device].store(true, std::memory_order_relaxed);
 }
 
@@ -77,17 +93,14 @@ void check_device_index(c10::DeviceIndex device) {
 
 c10::DeviceIndex current_device() noexcept {
   ThreadState& state = thread_state;
-  if (state.device < 0) [[unlikely]] {
-    // An application may have chosen a device through the driver before.
-    const int device = device_count() > 0 ? driver::get_device() : 0;
-    state.device = device < device_count() ? static_cast<c10::DeviceIndex>(device) : 0;
-  }
+  follow_driver(state);
   return state.device;
 }
 
 void set_device(c10::DeviceIndex device) {
   check_device_index(device);
   ThreadState& state = thread_state;
+  follow_driver(state);
   if (state.bound != device && has_primary_context(device)) {
     bind(state, device);
   }
@@ -110,6 +123,12 @@ void synchronize_device(c10::DeviceIndex device) {
   refuse_in_captures_of(device, "synchronize()", "nothing runs before the graph is replayed");
   const DriverDeviceGuard guard(device);
   driver::device_synchronize();
+  raise_work_error(device);
+}
+
+void raise_work_error([[maybe_unused]] c10::DeviceIndex device) {
+  const DriverDeviceGuard guard(device);
+  driver::raise_device_error();
   raise_launch_error(device);
 }
 
@@ -130,10 +149,16 @@ bool has_primary_context(c10::DeviceIndex device) noexcept {
          device_was_used[device].load(std::memory_order_relaxed);
 }
 
-void bind_device(c10::DeviceIndex device) { bind(thread_state, device); }
+void bind_device(c10::DeviceIndex device) {
+  ThreadState& state = thread_state;
+  follow_driver(state);
+  bind(state, device);
+}
 
 DriverDeviceGuard::DriverDeviceGuard(c10::DeviceIndex device)
-    : state_(thread_state), previous_(state_.bound) {
+    : state_(thread_state), previous_(-1) {
+  follow_driver(state_);
+  previous_ = state_.bound;
   bind(state_, device);
 }
 
@@ -142,10 +167,9 @@ DriverDeviceGuard::~DriverDeviceGuard() {
     return;
   }
   try {
-    bind(state_, previous_);
+    tell_driver(state_, previous_);
   } catch (...) {
-    // The next call that needs a device tells the driver again.
-    state_.bound = -1;
+    // The driver keeps the device of this scope, and the next call that needs another one tells it.
   }
 }
 

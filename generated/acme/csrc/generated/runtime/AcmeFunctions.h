@@ -7,7 +7,9 @@
 // Devices as PyTorch sees them: how many there are, and which one is current in this thread.
 //
 // Each thread has its own current device. The driver is told about it when that device is first
-// used, so that naming a device, or counting them, creates nothing on it.
+// used, so that naming a device, or counting them, creates nothing on it. Other libraries may
+// choose the driver's device of a thread, too: then that one becomes the current device, as with
+// CUDA.
 
 #include <c10/core/Device.h>
 
@@ -47,6 +49,10 @@ ACME_API c10::DeviceIndex maybe_exchange_device(c10::DeviceIndex device);
 /// failed.
 ACME_API void synchronize_device(c10::DeviceIndex device = -1);
 
+/// Raises the first error of work on `device` that was not raised yet, as far as it is known
+/// without waiting. For synchronization, which calls it once the work has run.
+ACME_API void raise_work_error(c10::DeviceIndex device);
+
 /// The name of `device`. It does not initialize the device.
 ACME_API std::string device_name(c10::DeviceIndex device);
 
@@ -73,7 +79,7 @@ class ACME_API DriverDeviceGuard {
 
  private:
   ThreadState& state_;
-  c10::DeviceIndex previous_;
+  int previous_;
 };
 
 /// Whether this process was forked after its parent had used the runtime. Nothing on the device can

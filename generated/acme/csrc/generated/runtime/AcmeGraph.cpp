@@ -21,7 +21,6 @@
 #include "generated/runtime/AcmeStream.h"
 #include "generated/runtime/Capture.h"
 #include "generated/runtime/Driver.h"
-#include "generated/runtime/HostLaunch.h"
 
 namespace acme {
 
@@ -218,7 +217,7 @@ void AcmeGraph::replay() {
   content.capture->begin_replay();
   driver::graph_launch(content.executable, stream.stream());
   content.last_replay.record(stream);
-  if (is_launch_blocking()) {
+  if (driver::is_launch_blocking()) {
     stream.synchronize();
   }
 }

@@ -149,7 +149,14 @@ void AcmeGuardImpl::block(void* event, const c10::Stream& stream) const {
 }
 
 bool AcmeGuardImpl::queryEvent(void* event) const {
-  return event == nullptr || event_of(event).query();
+  if (event == nullptr) {
+    return true;
+  }
+  const bool reached = event_of(event).query();
+  if (reached) {
+    raise_work_error(event_of(event).device_index());
+  }
+  return reached;
 }
 
 void AcmeGuardImpl::synchronizeEvent(void* event) const {

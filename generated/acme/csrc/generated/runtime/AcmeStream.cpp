@@ -13,7 +13,6 @@
 
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/Capture.h"
-#include "generated/runtime/HostLaunch.h"
 #include "generated/runtime/ThreadState.h"
 
 namespace acme {
@@ -120,7 +119,7 @@ bool AcmeStream::query() const {
   const DriverDeviceGuard guard(device_index());
   const bool done = driver::stream_query(stream());
   if (done) {
-    raise_launch_error(device_index());
+    raise_work_error(device_index());
   }
   return done;
 }
@@ -129,7 +128,7 @@ void AcmeStream::synchronize() const {
   refuse_in_capture(*this, "synchronize()", "nothing runs before the graph is replayed");
   const DriverDeviceGuard guard(device_index());
   driver::stream_synchronize(stream());
-  raise_launch_error(device_index());
+  raise_work_error(device_index());
 }
 
 std::ostream& operator<<(std::ostream& out, const AcmeStream& stream) {
@@ -156,9 +155,8 @@ AcmeStream getDefaultAcmeStream(c10::DeviceIndex device) {
 }
 
 AcmeStream getCurrentAcmeStream(c10::DeviceIndex device) {
-  const ThreadState& state = thread_state;
-  device = device < 0 && state.device >= 0 ? state.device : resolve_device(device);
-  return make_stream(device, state.streams[device]);
+  device = resolve_device(device);
+  return make_stream(device, thread_state.streams[device]);
 }
 
 void setCurrentAcmeStream(AcmeStream stream) {

@@ -7,17 +7,21 @@
 #include <c10/core/AllocatorConfig.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cctype>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <regex>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
-
-#include <algorithm>
-#include <bit>
 
 namespace acme {
 namespace {
@@ -69,19 +73,27 @@ void read_torch_settings(const std::unordered_set<std::string>& keys, AllocatorS
   }
 }
 
-AllocatorSettings read_settings(const std::string& text) {
-  AllocatorSettings settings;
+// Calls `function` with each key and its value, or the end of a list of values.
+template <class Function>
+void for_each_setting(const std::string& text, Function function) {
   const c10::CachingAllocator::ConfigTokenizer tokens(text);
-  std::unordered_set<std::string> keys;
   for (size_t key = 0; key < tokens.size(); ++key) {
     const size_t value = tokens.skipKey(key);
-    keys.insert(tokens[key]);
-    if (tokens[key] == kMemoryFraction) {
-      settings.memory_fraction = parse_fraction(tokens[value]);
-    }
+    function(tokens[key], tokens[value]);
     // The comma.
     key = value + 1;
   }
+}
+
+AllocatorSettings read_settings(const std::string& text) {
+  AllocatorSettings settings;
+  std::unordered_set<std::string> keys;
+  for_each_setting(text, [&](const std::string& key, const std::string& value) {
+    keys.insert(key);
+    if (key == kMemoryFraction) {
+      settings.memory_fraction = parse_fraction(value);
+    }
+  });
   TORCH_CHECK_VALUE(
       !keys.contains("expandable_segments") || !Config::use_expandable_segments(),
       "expandable_segments:True is not supported by acme: its driver maps no memory.");
@@ -117,6 +129,54 @@ void follow_torch_settings() {
   }
 }
 
+struct EnvironmentVariable {
+  const char* name;
+  std::string value;
+};
+
+// The one that torch reads, if any is set.
+std::optional<EnvironmentVariable> settings_variable() {
+  for (const char* name :
+       {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"}) {
+    if (const char* value = std::getenv(name)) {
+      return EnvironmentVariable{name, value};
+    }
+  }
+  return std::nullopt;
+}
+
+// Torch's parser takes what is missing for a mistake of its own.
+void check_form(const EnvironmentVariable& variable) {
+  std::string text = variable.value;
+  std::erase_if(text, [](unsigned char character) { return std::isspace(character) != 0; });
+  static const std::regex form = [] {
+    const std::string word = R"([^,:[\]]+)";
+    const std::string element = word + "(:" + word + ")?";
+    const std::string setting =
+        word + R"(:(\[)" + element + "(," + element + R"()*\]|)" + word + ")";
+    return std::regex("(" + setting + "(," + setting + ")*,?)?");
+  }();
+  TORCH_CHECK_VALUE(std::regex_match(text, form), variable.name, " is `", variable.value,
+                    "`, which cannot be understood: settings are `key:value` with commas between "
+                    "them, and a value may be ",
+                    "a list such as `[256:1,512:2]`.");
+}
+
+// It is no error, since other devices read the same variable.
+template <class C>
+void warn_of_unknown_settings(const EnvironmentVariable& variable) {
+  if constexpr (requires { C::getKeys(); }) {
+    std::set<std::string> known(C::getKeys().begin(), C::getKeys().end());
+    known.insert(kMemoryFraction);
+    for_each_setting(variable.value, [&](const std::string& key, const std::string&) {
+      if (!known.contains(key)) {
+        TORCH_WARN("acme has no setting `", key, "` and ignores it in ", variable.name,
+                   ". Its settings are ", c10::Join(", ", known), ".");
+      }
+    });
+  }
+}
+
 }  // namespace
 
 size_t AllocatorSettings::roundup_divisions(size_t size) const noexcept {
@@ -132,14 +192,26 @@ const AllocatorSettings& allocator_settings() noexcept {
 }
 
 void load_allocator_settings() {
+  const std::optional<EnvironmentVariable> variable = settings_variable();
+  if (variable.has_value()) {
+    check_form(*variable);
+  }
   try {
     publish(read_settings(Config::last_allocator_settings()));
-  } catch (const c10::Error&) {
+  } catch (c10::Error& error) {
+    if (variable.has_value()) {
+      error.add_context(c10::str(variable->name, " is `", variable->value, "`."));
+    }
     throw;
   } catch (const std::exception& error) {
     // Torch's parser does not say more of a number that it can't read.
-    TORCH_CHECK_VALUE(false, "PYTORCH_ALLOC_CONF has a value that is not a number (", error.what(),
-                      ").");
+    const EnvironmentVariable found =
+        variable.value_or(EnvironmentVariable{"PYTORCH_ALLOC_CONF", ""});
+    TORCH_CHECK_VALUE(false, found.name, " is `", found.value,
+                      "` and has a value that is not a number (", error.what(), ").");
+  }
+  if (variable.has_value()) {
+    warn_of_unknown_settings<Config>(*variable);
   }
   static std::once_flag followed;
   std::call_once(followed, follow_torch_settings<Config>);

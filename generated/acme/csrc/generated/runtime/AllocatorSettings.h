@@ -38,7 +38,8 @@ struct AllocatorSettings {
 const AllocatorSettings& allocator_settings() noexcept;
 
 /// Takes over the settings of the environment, and those that are made from now on. Raises
-/// c10::ValueError for settings that cannot be understood, and has then changed nothing.
+/// c10::ValueError for settings that cannot be understood, and has then changed nothing. Warns of
+/// those in the environment that are not known.
 void load_allocator_settings();
 
 }  // namespace acme

@@ -7,6 +7,8 @@
 #include <c10/util/Exception.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 #include <type_traits>
 
 namespace acme::driver {
@@ -164,6 +166,12 @@ static_assert(
     "backend.yaml: `driver.functions.get_last_error` must have the type simError_t(), and "
     "simGetLastError has another");
 static_assert(
+    []<class Type = simError_t()>() {
+      return requires { static_cast<Type*>(&simDeviceGetError); };
+    }(),
+    "backend.yaml: `driver.functions.get_device_error` must have the type simError_t(), and "
+    "simDeviceGetError has another");
+static_assert(
     []<class Type = simError_t(void*, int, const void*, int, size_t, simStream_t)>() {
       return requires { static_cast<Type*>(&simMemcpyPeerAsync); };
     }(),
@@ -277,6 +285,26 @@ void check(Status status, const char* call) {
                               c10::str(call, " failed: ", message(status)));
 }
 
+bool is_launch_blocking() {
+  static const bool blocking = [] {
+    const char* value = std::getenv("ACME_LAUNCH_BLOCKING");
+    return value != nullptr && std::string_view(value) == "1";
+  }();
+  return blocking;
+}
+
+void check_launch(Status status, const char* call, Stream stream) {
+  check(status, call);
+  if (!is_launch_blocking()) [[likely]] {
+    return;
+  }
+  // Captured work runs when the graph is replayed.
+  if (stream_capture(stream).has_value()) {
+    return;
+  }
+  check(simStreamSynchronize(stream), call);
+}
+
 int get_device_count() noexcept {
   int count = 0;
   return simGetDeviceCount(&count) == kSuccess ? count : 0;
@@ -296,6 +324,8 @@ std::string get_device_name(int device) {
 }
 
 void device_synchronize() { check(simDeviceSynchronize(), "simDeviceSynchronize"); }
+
+void raise_device_error() { check(simDeviceGetError(), "simDeviceGetError"); }
 
 void* malloc_(size_t bytes) {
   void* pointer = nullptr;
@@ -333,17 +363,18 @@ void host_free(void* pointer) { check(simFreeHost(pointer), "simFreeHost"); }
 
 void memcpy_async(void* destination, const void* source, size_t bytes, MemcpyKind kind,
                   Stream stream) {
-  check(simMemcpyAsync(destination, source, bytes, kind, stream), "simMemcpyAsync");
+  check_launch(simMemcpyAsync(destination, source, bytes, kind, stream), "simMemcpyAsync", stream);
 }
 
 void memcpy_peer_async(void* destination, int destination_device, const void* source,
                        int source_device, size_t bytes, Stream stream) {
-  check(simMemcpyPeerAsync(destination, destination_device, source, source_device, bytes, stream),
-        "simMemcpyPeerAsync");
+  check_launch(
+      simMemcpyPeerAsync(destination, destination_device, source, source_device, bytes, stream),
+      "simMemcpyPeerAsync", stream);
 }
 
 void memset_async(void* destination, int value, size_t bytes, Stream stream) {
-  check(simMemsetAsync(destination, value, bytes, stream), "simMemsetAsync");
+  check_launch(simMemsetAsync(destination, value, bytes, stream), "simMemsetAsync", stream);
 }
 
 Stream stream_create_with_priority(int priority) {

@@ -45,6 +45,13 @@ ACME_API void check(Status status, const char* call);
 /// The driver's text for `status`.
 ACME_API std::string message(Status status);
 
+/// Whether ACME_LAUNCH_BLOCKING=1 is in the environment: work is waited for where it is enqueued.
+ACME_API bool is_launch_blocking();
+
+/// check() for a call that has enqueued work on `stream`. If launches block, it also waits for that
+/// work, and raises its error under the name of the call.
+ACME_API void check_launch(Status status, const char* call, Stream stream);
+
 // Devices. The calling thread's device is the driver's, see AcmeFunctions.h for the one that
 // PyTorch sees.
 
@@ -55,6 +62,9 @@ ACME_API void set_device(int device);
 ACME_API int get_device() noexcept;
 ACME_API std::string get_device_name(int device);
 ACME_API void device_synchronize();
+/// Raises the first error of work on the thread's device that was not reported yet. Waits for
+/// nothing.
+ACME_API void raise_device_error();
 
 // Memory. Sizes are in bytes. Memory comes from the thread's device.
 

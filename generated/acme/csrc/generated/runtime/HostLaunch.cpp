@@ -9,12 +9,10 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "generated/runtime/AcmeFunctions.h"
@@ -103,14 +101,6 @@ void declare(const char* name, const at::Tensor& tensor, bool is_write, bool by_
 
 }  // namespace
 
-bool is_launch_blocking() {
-  static const bool blocking = [] {
-    const char* value = std::getenv("ACME_LAUNCH_BLOCKING");
-    return value != nullptr && std::string_view(value) == "1";
-  }();
-  return blocking;
-}
-
 void detail::enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch) {
   const DriverDeviceGuard guard(stream.device_index());
   if (driver::wants_access()) [[unlikely]] {
@@ -125,7 +115,7 @@ void detail::enqueue(const AcmeStream& stream, std::unique_ptr<Launch> launch) {
   }
   driver::launch_host_function(stream.stream(), &run, launch.get());
   launch.release();
-  if (is_launch_blocking()) {
+  if (driver::is_launch_blocking()) {
     stream.synchronize();
   }
 }

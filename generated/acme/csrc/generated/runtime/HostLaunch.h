@@ -75,9 +75,6 @@ ACME_API void declare_access(const char* name, const at::TensorIteratorBase& ite
 /// Tells it that this thread itself touches the memory of `tensor`, now.
 ACME_API void declare_host_access(const char* name, const at::Tensor& tensor, bool is_write);
 
-/// Whether ACME_LAUNCH_BLOCKING=1 is in the environment.
-ACME_API bool is_launch_blocking();
-
 /// The host's address of device memory; null for null.
 ACME_API void* host_address(const void* device_address);
 

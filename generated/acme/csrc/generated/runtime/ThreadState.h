@@ -16,10 +16,11 @@
 namespace acme {
 
 struct ThreadState {
-  /// The current device as PyTorch sees it; negative until the thread first asks or sets it.
-  c10::DeviceIndex device = -1;
-  /// The device that the driver was last told; negative if it never was.
-  c10::DeviceIndex bound = -1;
+  /// The current device as PyTorch sees it.
+  c10::DeviceIndex device = 0;
+  /// The driver's device as it was last told or found; negative while it is the one that each
+  /// thread begins on, device 0, which nobody has chosen.
+  int bound = -1;
   /// The current stream of each device; zero is the default one.
   std::array<c10::StreamId, kMaxDevices> streams{};
 };

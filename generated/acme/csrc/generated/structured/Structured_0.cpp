@@ -101,11 +101,12 @@ class AminKernel final : public StructuredKernel<at::meta::structured_amin> {
     }
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
-    driver::check(simReduce(stream.stream(), simReduceMin, library_dtype(self.scalar_type()),
-                            library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
-                            self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
-                            out_buffer.tensor().mutable_data_ptr()),
-                  "simReduce");
+    driver::check_launch(
+        simReduce(stream.stream(), simReduceMin, library_dtype(self.scalar_type()),
+                  library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
+                  self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
+                  out_buffer.tensor().mutable_data_ptr()),
+        "simReduce", stream.stream());
     out_buffer.store();
     store();
   }
@@ -445,11 +446,12 @@ class MeanDimKernel final : public StructuredKernel<at::meta::structured_mean_di
     }
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
-    driver::check(simReduce(stream.stream(), simReduceMean, library_dtype(self.scalar_type()),
-                            library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
-                            self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
-                            out_buffer.tensor().mutable_data_ptr()),
-                  "simReduce");
+    driver::check_launch(
+        simReduce(stream.stream(), simReduceMean, library_dtype(self.scalar_type()),
+                  library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
+                  self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
+                  out_buffer.tensor().mutable_data_ptr()),
+        "simReduce", stream.stream());
     out_buffer.store();
     store();
   }
@@ -475,12 +477,13 @@ class MmKernel final : public StructuredKernel<at::meta::structured_mm> {
     }
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
-    driver::check(simGemm(stream.stream(), library_dtype(self.scalar_type()), extent(self, 0),
-                          extent(mat2, 1), extent(self, 1), 1.0, self.const_data_ptr(),
-                          self.stride(0), self.stride(1), mat2.const_data_ptr(), mat2.stride(0),
-                          mat2.stride(1), 0.0, out_buffer.tensor().mutable_data_ptr(),
-                          out_buffer.tensor().stride(0), out_buffer.tensor().stride(1)),
-                  "simGemm");
+    driver::check_launch(
+        simGemm(stream.stream(), library_dtype(self.scalar_type()), extent(self, 0),
+                extent(mat2, 1), extent(self, 1), 1.0, self.const_data_ptr(), self.stride(0),
+                self.stride(1), mat2.const_data_ptr(), mat2.stride(0), mat2.stride(1), 0.0,
+                out_buffer.tensor().mutable_data_ptr(), out_buffer.tensor().stride(0),
+                out_buffer.tensor().stride(1)),
+        "simGemm", stream.stream());
     out_buffer.store();
     store();
   }
@@ -620,11 +623,12 @@ class SumDimIntlistKernel final : public StructuredKernel<at::meta::structured_s
     }
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
-    driver::check(simReduce(stream.stream(), simReduceSum, library_dtype(self.scalar_type()),
-                            library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
-                            self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
-                            out_buffer.tensor().mutable_data_ptr()),
-                  "simReduce");
+    driver::check_launch(
+        simReduce(stream.stream(), simReduceSum, library_dtype(self.scalar_type()),
+                  library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
+                  self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
+                  out_buffer.tensor().mutable_data_ptr()),
+        "simReduce", stream.stream());
     out_buffer.store();
     store();
   }

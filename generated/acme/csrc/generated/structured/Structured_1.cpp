@@ -73,12 +73,13 @@ class SoftmaxBackwardDataKernel final
     const at::Tensor grad_output_contiguous = contiguous(grad_output);
     const at::Tensor output_contiguous = contiguous(output);
     const ContiguousOutput grad_input_buffer(grad_input);
-    driver::check(simSoftmaxBackward(
-                      stream.stream(), library_dtype(grad_output.scalar_type()), false,
-                      outer_extent(output, dim), extent(output, dim), inner_extent(output, dim),
-                      grad_output_contiguous.const_data_ptr(), output_contiguous.const_data_ptr(),
-                      grad_input_buffer.tensor().mutable_data_ptr()),
-                  "simSoftmaxBackward");
+    driver::check_launch(
+        simSoftmaxBackward(stream.stream(), library_dtype(grad_output.scalar_type()), false,
+                           outer_extent(output, dim), extent(output, dim),
+                           inner_extent(output, dim), grad_output_contiguous.const_data_ptr(),
+                           output_contiguous.const_data_ptr(),
+                           grad_input_buffer.tensor().mutable_data_ptr()),
+        "simSoftmaxBackward", stream.stream());
     grad_input_buffer.store();
     store();
   }
@@ -139,11 +140,12 @@ class AmaxKernel final : public StructuredKernel<at::meta::structured_amax> {
     }
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
-    driver::check(simReduce(stream.stream(), simReduceMax, library_dtype(self.scalar_type()),
-                            library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
-                            self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
-                            out_buffer.tensor().mutable_data_ptr()),
-                  "simReduce");
+    driver::check_launch(
+        simReduce(stream.stream(), simReduceMax, library_dtype(self.scalar_type()),
+                  library_dtype(out.scalar_type()), self.dim(), self.sizes().data(),
+                  self.strides().data(), reduced_mask(dim, self), self.const_data_ptr(),
+                  out_buffer.tensor().mutable_data_ptr()),
+        "simReduce", stream.stream());
     out_buffer.store();
     store();
   }

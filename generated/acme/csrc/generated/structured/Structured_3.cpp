@@ -65,11 +65,11 @@ class LogSoftmaxKernel final : public StructuredKernel<at::meta::structured__log
     const AcmeStream stream = getCurrentAcmeStream();
     const at::Tensor self_contiguous = contiguous(self);
     const ContiguousOutput out_buffer(out);
-    driver::check(
+    driver::check_launch(
         simSoftmaxForward(stream.stream(), library_dtype(self.scalar_type()), true,
                           outer_extent(self, dim), extent(self, dim), inner_extent(self, dim),
                           self_contiguous.const_data_ptr(), out_buffer.tensor().mutable_data_ptr()),
-        "simSoftmaxForward");
+        "simSoftmaxForward", stream.stream());
     out_buffer.store();
     store();
   }
@@ -101,12 +101,13 @@ class LogSoftmaxBackwardDataKernel final
     const at::Tensor grad_output_contiguous = contiguous(grad_output);
     const at::Tensor output_contiguous = contiguous(output);
     const ContiguousOutput out_buffer(out);
-    driver::check(simSoftmaxBackward(
-                      stream.stream(), library_dtype(grad_output.scalar_type()), true,
-                      outer_extent(output, dim), extent(output, dim), inner_extent(output, dim),
-                      grad_output_contiguous.const_data_ptr(), output_contiguous.const_data_ptr(),
-                      out_buffer.tensor().mutable_data_ptr()),
-                  "simSoftmaxBackward");
+    driver::check_launch(
+        simSoftmaxBackward(stream.stream(), library_dtype(grad_output.scalar_type()), true,
+                           outer_extent(output, dim), extent(output, dim),
+                           inner_extent(output, dim), grad_output_contiguous.const_data_ptr(),
+                           output_contiguous.const_data_ptr(),
+                           out_buffer.tensor().mutable_data_ptr()),
+        "simSoftmaxBackward", stream.stream());
     out_buffer.store();
     store();
   }
@@ -133,11 +134,11 @@ class SoftmaxKernel final : public StructuredKernel<at::meta::structured__softma
     const AcmeStream stream = getCurrentAcmeStream();
     const at::Tensor self_contiguous = contiguous(self);
     const ContiguousOutput out_buffer(out);
-    driver::check(
+    driver::check_launch(
         simSoftmaxForward(stream.stream(), library_dtype(self.scalar_type()), false,
                           outer_extent(self, dim), extent(self, dim), inner_extent(self, dim),
                           self_contiguous.const_data_ptr(), out_buffer.tensor().mutable_data_ptr()),
-        "simSoftmaxForward");
+        "simSoftmaxForward", stream.stream());
     out_buffer.store();
     store();
   }
@@ -183,12 +184,13 @@ class AddmmKernel final : public StructuredKernel<at::meta::structured_addmm> {
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
     out_buffer.tensor().copy_(self);
-    driver::check(simGemm(stream.stream(), library_dtype(mat1.scalar_type()), extent(mat1, 0),
-                          extent(mat2, 1), extent(mat1, 1), alpha.toDouble(), mat1.const_data_ptr(),
-                          mat1.stride(0), mat1.stride(1), mat2.const_data_ptr(), mat2.stride(0),
-                          mat2.stride(1), beta.toDouble(), out_buffer.tensor().mutable_data_ptr(),
-                          out_buffer.tensor().stride(0), out_buffer.tensor().stride(1)),
-                  "simGemm");
+    driver::check_launch(
+        simGemm(stream.stream(), library_dtype(mat1.scalar_type()), extent(mat1, 0),
+                extent(mat2, 1), extent(mat1, 1), alpha.toDouble(), mat1.const_data_ptr(),
+                mat1.stride(0), mat1.stride(1), mat2.const_data_ptr(), mat2.stride(0),
+                mat2.stride(1), beta.toDouble(), out_buffer.tensor().mutable_data_ptr(),
+                out_buffer.tensor().stride(0), out_buffer.tensor().stride(1)),
+        "simGemm", stream.stream());
     out_buffer.store();
     store();
   }
@@ -267,14 +269,15 @@ class BmmKernel final : public StructuredKernel<at::meta::structured_bmm> {
     }
     const AcmeStream stream = getCurrentAcmeStream();
     const ContiguousOutput out_buffer(out);
-    driver::check(simGemmStridedBatched(
-                      stream.stream(), library_dtype(self.scalar_type()), extent(self, 0),
-                      extent(self, 1), extent(mat2, 2), extent(self, 2), 1.0, self.const_data_ptr(),
-                      self.stride(0), self.stride(1), self.stride(2), mat2.const_data_ptr(),
-                      mat2.stride(0), mat2.stride(1), mat2.stride(2), 0.0,
-                      out_buffer.tensor().mutable_data_ptr(), out_buffer.tensor().stride(0),
-                      out_buffer.tensor().stride(1), out_buffer.tensor().stride(2)),
-                  "simGemmStridedBatched");
+    driver::check_launch(
+        simGemmStridedBatched(stream.stream(), library_dtype(self.scalar_type()), extent(self, 0),
+                              extent(self, 1), extent(mat2, 2), extent(self, 2), 1.0,
+                              self.const_data_ptr(), self.stride(0), self.stride(1), self.stride(2),
+                              mat2.const_data_ptr(), mat2.stride(0), mat2.stride(1), mat2.stride(2),
+                              0.0, out_buffer.tensor().mutable_data_ptr(),
+                              out_buffer.tensor().stride(0), out_buffer.tensor().stride(1),
+                              out_buffer.tensor().stride(2)),
+        "simGemmStridedBatched", stream.stream());
     out_buffer.store();
     store();
   }

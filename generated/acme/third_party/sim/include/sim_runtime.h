@@ -14,8 +14,8 @@
  * Every function returns a status and may be called from any thread. A call that was refused has
  * changed nothing; its status is also kept for simGetLastError, per thread. Work that fails after
  * it was enqueued leaves its status with its stream: simStreamSynchronize, simStreamQuery,
- * simDeviceSynchronize and simGetLastError report it, once, and the stream goes on with what
- * follows. Other devices don't notice.
+ * simDeviceSynchronize, simDeviceGetError and simGetLastError report it, once, and the stream goes
+ * on with what follows. Other devices don't notice.
  *
  * A device address is meaningful to this library only; the host faults when it dereferences one.
  *
@@ -116,6 +116,10 @@ SIM_API simError_t simDeviceGetName(char* name, int length, int device);
 
 /* Waits for all work that was enqueued on the current device before the call. */
 SIM_API simError_t simDeviceSynchronize(void);
+
+/* The status of failed work on the current device, of whichever stream; what is returned is
+ * forgotten. Waits for nothing. */
+SIM_API simError_t simDeviceGetError(void);
 
 /* Allocates `size` bytes on the current device, aligned to 512; null for a size of 0. */
 SIM_API simError_t simMalloc(void** address, size_t size);

@@ -50,3 +50,7 @@ simError_t simDeviceSynchronize() {
     return sim::take_asynchronous_error();
   });
 }
+
+simError_t simDeviceGetError() {
+  return sim::call([] { return sim::take_asynchronous_error(); });
+}
