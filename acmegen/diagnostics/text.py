@@ -31,12 +31,13 @@ def format_text(
         texts: the contents of files that are not read from disk.
         base: the folder that paths are shown relative to; by default the working directory.
     """
-    return _Printer(diagnostic, colour, texts or {}, base or Path.cwd()).text()
+    return _Printer(diagnostic, colour, _Files(texts or {}), base or Path.cwd()).text()
 
 
 def format_texts(diagnostics: Sequence[Diagnostic], colour: bool = False, base: Path | None = None) -> str:
     """Print `diagnostics` one below the other; where there are several, or some have edits, a last line counts them."""
-    parts = [format_text(diagnostic, colour, base=base) for diagnostic in diagnostics]
+    files, base = _Files({}), base or Path.cwd()
+    parts = [_Printer(diagnostic, colour, files, base).text() for diagnostic in diagnostics]
     fixable = sum(bool(diagnostic.edits) for diagnostic in diagnostics)
     if len(parts) > 1 or fixable:
         counted = [
@@ -49,13 +50,36 @@ def format_texts(diagnostics: Sequence[Diagnostic], colour: bool = False, base: 
     return "\n\n".join(parts)
 
 
+class _Files:
+    """The lines of files, each read and split once however many diagnostics show some of them."""
+
+    def __init__(self, texts: Mapping[Path, str]) -> None:
+        self._texts = texts
+        self._lines: dict[Path, list[str]] = {}
+
+    def lines(self, path: Path) -> list[str]:
+        """The file's lines; none when it cannot be read."""
+        if path not in self._lines:
+            self._lines[path] = re.split(r"\r\n|\r|\n", text) if (text := self._text(path)) is not None else []
+        return self._lines[path]
+
+    def _text(self, path: Path) -> str | None:
+        text = self._texts.get(path)
+        if text is None:
+            try:
+                text = path.read_bytes().decode("utf-8", errors="replace")
+            except (OSError, ValueError):
+                return None
+        return text.removeprefix("\ufeff")
+
+
 class _Printer:
     """Prints one diagnostic."""
 
-    def __init__(self, diagnostic: Diagnostic, colour: bool, texts: Mapping[Path, str], base: Path) -> None:
+    def __init__(self, diagnostic: Diagnostic, colour: bool, files: _Files, base: Path) -> None:
         self._diagnostic = diagnostic
         self._colour = colour
-        self._texts = texts
+        self._files = files
         self._base = base
         self._places = [Note(diagnostic.span, diagnostic.label)] if diagnostic.span else []
         self._places += diagnostic.secondary
@@ -88,12 +112,12 @@ class _Printer:
         same_file = index > 0 and self._places[index - 1].span.path == place.span.path
         arrow = self._paint(_BLUE, f"{'':{self._gutter}}{':::' if same_file else '-->'}")
         result = [f"{arrow} {inert(shown_place(place.span, self._base))}"]
-        span, lines = place.span, _lines(place.span.path, self._texts)
+        span, lines = place.span, self._files.lines(place.span.path)
         if span.is_file or span.line > len(lines):
             return result + ([self._remark("note", place.message)] if place.message else [])
         mark, style = ("^", self._style) if primary else ("-", _BLUE)
         excerpt = self._one_line if span.end_line == span.line else self._several_lines
-        return [*result, self._bar(), *excerpt(span, [inert(line) for line in lines], place.message, mark, style)]
+        return [*result, self._bar(), *excerpt(span, lines, place.message, mark, style)]
 
     def _one_line(self, span: Span, lines: Sequence[str], label: str, mark: str, style: str) -> list[str]:
         line = lines[span.line - 1]
@@ -104,6 +128,7 @@ class _Printer:
             marked = marked if len(marked) <= _MAX_WIDTH else marked[:_MAX_WIDTH] + "…"
             rest = max(0, _MAX_WIDTH - len(marked))
             after = after if len(after) <= rest else after[:rest] + "…"
+        before, marked, after = inert(before), inert(marked), inert(after)
         carets = mark * max(1, width(marked.rstrip()))
         return [
             f"{self._bar(span.line)} {expanded(before + marked + after)}".rstrip(),
@@ -126,15 +151,4 @@ class _Printer:
 
 
 def _cut(line: str) -> str:
-    return expanded(line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…")
-
-
-def _lines(path: Path, texts: Mapping[Path, str]) -> list[str]:
-    """The file's lines; none when it cannot be read."""
-    text = texts.get(path)
-    if text is None:
-        try:
-            text = path.read_bytes().decode("utf-8", errors="replace")
-        except (OSError, ValueError):
-            return []
-    return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+    return expanded(inert(line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…"))

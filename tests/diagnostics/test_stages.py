@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acmegen.diagnostics import DiagnosticError, codes
+from acmegen.diagnostics import DiagnosticError, codes, format_texts
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
 from acmegen.manifest.model import Model
@@ -128,3 +129,21 @@ def test_what_is_left_of_a_manifest(model: type[Model], data: dict[str, Any], re
         shown = left.model_dump(exclude_unset=True, exclude={"manifest"}, mode="json")
         assert {name for name in shown if shown[name]} == rest.keys()
         assert all(shown[name].keys() == rest[name].keys() for name in rest if isinstance(rest[name], dict))
+
+
+@pytest.mark.parametrize(
+    ("head", "entry"),
+    [
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops:\n", "  nop{}: {{libary: simGemm, dtypes: [floating]}}\n"),
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops:\n", "  nop{}: reference\n"),
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops:\n {{", '"nop{}": {{dtyps: [flaot32]}}, '),  # all of it is one line
+        ("# tileops.yaml\nmanifest: tileops/v1\nops:\n", "  GELUFwdOpp{}: {{kernel: {{reference: true}}}}\n"),
+    ],
+)
+def test_thousands_of_mistakes_take_no_longer_than_thousands_of_entries(tmp_path: Path, head: str, entry: str) -> None:
+    stage(head.format() + "".join(map(entry.format, range(2000))) + "}" * head.endswith("{{"), tmp_path)
+    start = time.process_time()
+    with pytest.raises(DiagnosticError) as raised:
+        resolve(tmp_path)
+    assert format_texts(raised.value.diagnostics).count("error[") >= 2000
+    assert time.process_time() - start < 8
