@@ -67,6 +67,8 @@ class _Files:
         text = self._texts.get(path)
         if text is None:
             try:
+                if not path.is_file():  # reading a pipe would wait for what is written to it
+                    return None
                 text = path.read_bytes().decode("utf-8", errors="replace")
             except (OSError, ValueError):
                 return None
@@ -112,8 +114,9 @@ class _Printer:
         same_file = index > 0 and self._places[index - 1].span.path == place.span.path
         arrow = self._paint(_BLUE, f"{'':{self._gutter}}{':::' if same_file else '-->'}")
         result = [f"{arrow} {inert(shown_place(place.span, self._base))}"]
-        span, lines = place.span, self._files.lines(place.span.path)
-        if span.is_file or span.line > len(lines):
+        span = place.span
+        lines = [] if span.is_file else self._files.lines(span.path)
+        if span.line > len(lines):
             return result + ([self._remark("note", place.message)] if place.message else [])
         mark, style = ("^", self._style) if primary else ("-", _BLUE)
         excerpt = self._one_line if span.end_line == span.line else self._several_lines

@@ -137,6 +137,43 @@ def test_aliases_within_the_limit_work(parser: None) -> None:
     assert parse("a: &x [1]\nb: *x\n").data == {"a": (1,), "b": (1,)}
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("ops: &a\n  cosh: *a\n", "&a"),
+        ("ops: &a\n  cosh:\n    expr: *a\n", "&a"),
+        ("ops: &a\n- 1\n- *a\n", "&"),
+        ("ops: &a\n- *a\n", "&"),
+        ("&a\nops: *a\n", "&a"),
+    ],
+)
+def test_an_alias_in_block_style_may_contain_itself_too(text: str, place: str, parser: None) -> None:
+    found = error(text)
+    assert (found.code, covered(found.span, text)) == (codes.YAML_LIMIT, place)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "place"),
+    [
+        ("a: &a 1\nb:\n  c: *a\n", ("b",), "c"),
+        ("a: &a 1\nb:\n- *a\n", ("b",), "-"),
+        ("a: &a x\nb:\n  *a : *a\n", ("b",), "*"),
+    ],
+)
+def test_a_collection_ends_behind_its_start_though_an_alias_ends_it(
+    text: str, path: tuple[str], place: str, parser: None
+) -> None:
+    assert covered(parse(text).span(path), text) == place
+
+
+def test_what_grows_without_end_is_said_once(parser: None) -> None:
+    names = "abcdefghijklmnopqrstuvwxyz"
+    text = "a: &a [1]\n" + "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip(names, names[1:], strict=False)
+    )
+    assert (error(text).code, error(text).span.line) == (codes.YAML_LIMIT, 6)  # type: ignore[union-attr]
+
+
 def test_an_alias_that_contains_itself_is_refused(parser: None) -> None:
     assert error("a: &x [*x]").code == codes.YAML_LIMIT
 
