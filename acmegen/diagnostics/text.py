@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from acmegen.diagnostics.columns import expanded, inert, width
@@ -93,8 +93,10 @@ class _Printer:
         diagnostic = self._diagnostic
         head = self._paint(self._style, f"{diagnostic.severity.value}[{diagnostic.code}]")
         result = [head + self._paint(_BOLD, f": {inert(diagnostic.message)}")]
-        for index, place in enumerate(self._places):
-            result += self._place(index, place)
+        arrow = "-->"
+        for places in self._snippets():
+            result += self._snippet(arrow, places)
+            arrow = ":::"
         result += [self._remark("note", note) for note in diagnostic.notes]
         result.append(self._remark("help", diagnostic.help or f"`acmegen explain {diagnostic.code}`"))
         return "\n".join(result)
@@ -108,19 +110,43 @@ class _Printer:
     def _bar(self, number: int | str = "") -> str:
         return self._paint(_BLUE, f"{number:>{self._gutter}} |")
 
-    def _place(self, index: int, place: Note) -> list[str]:
-        """The arrow line of a place, and the lines of the file below it; the label alone when there are none."""
-        primary = index == 0 and self._diagnostic.span is not None
-        same_file = index > 0 and self._places[index - 1].span.path == place.span.path
-        arrow = self._paint(_BLUE, f"{'':{self._gutter}}{':::' if same_file else '-->'}")
-        result = [f"{arrow} {inert(shown_place(place.span, self._base))}"]
-        span = place.span
+    def _snippets(self) -> Iterable[Sequence[Note]]:
+        """The places that are shown together: all of one file, but that each without lines to show is by itself."""
+        snippets: dict[Path | Span, list[Note]] = {}
+        for place in self._places:
+            together = place.span.path if self._lines(place.span) else place.span
+            snippets.setdefault(together, []).append(place)
+        return snippets.values()
+
+    def _lines(self, span: Span) -> Sequence[str]:
+        """The lines of the file; none when `span` is not among them."""
         lines = [] if span.is_file else self._files.lines(span.path)
-        if span.line > len(lines):
-            return result + ([self._remark("note", place.message)] if place.message else [])
-        mark, style = ("^", self._style) if primary else ("-", _BLUE)
-        excerpt = self._one_line if span.end_line == span.line else self._several_lines
-        return [*result, self._bar(), *excerpt(span, lines, place.message, mark, style)]
+        return lines if span.line <= len(lines) else []
+
+    def _snippet(self, arrow: str, places: Sequence[Note]) -> list[str]:
+        """The arrow line, and the lines of the file below it; labels alone when there are none."""
+        result = [
+            self._paint(_BLUE, f"{'':{self._gutter}}{arrow}") + f" {inert(shown_place(places[0].span, self._base))}"
+        ]
+        lines = self._lines(places[0].span)
+        if not lines:
+            return result + [self._remark("note", place.message) for place in places if place.message]
+        result.append(self._bar())
+        before: Span | None = None
+        for place in sorted(places, key=lambda place: place.span):
+            span = place.span
+            primary = self._diagnostic.span is not None and place is self._places[0]
+            mark, style = ("^", self._style) if primary else ("-", _BLUE)
+            draw = self._one_line if span.end_line == span.line else self._several_lines
+            excerpt = draw(span, lines, place.message, mark, style)
+            if before is not None and span.line == before.end_line + 2:
+                result.append(f"{self._bar(span.line - 1)} {_cut(lines[span.line - 2])}".rstrip())
+            elif before is not None and span.line > before.end_line + 2:
+                result.append(self._paint(_BLUE, "..."))
+            # Two places in one line are marked below it, if it is not so long that each has its own part of it.
+            result += excerpt[1:] if excerpt[0] in result else excerpt
+            before = span
+        return result
 
     def _one_line(self, span: Span, lines: Sequence[str], label: str, mark: str, style: str) -> list[str]:
         line = lines[span.line - 1]

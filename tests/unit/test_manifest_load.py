@@ -32,9 +32,9 @@ def errors(folder: Path, **files: str) -> tuple[Diagnostic, ...]:
 
 
 @pytest.fixture
-def own_presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_presets(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of presets in place of the shipped ones."""
-    root = tmp_path / "shipped"
+    root = tmp_path_factory.mktemp("shipped")
     folder = root / "presets"
     folder.mkdir(parents=True)
     (folder / "simulator.yaml").write_text(SIMULATOR, encoding="utf-8")
