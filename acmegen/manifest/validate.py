@@ -30,13 +30,13 @@ _EXPECTED = {
 }
 _LIMITS = {"greater_than_equal": "{ge} or more", "less_than_equal": "{le} or less"}
 
-# Which file each kind of manifest belongs in.
-_FILES = {
+KINDS = {
     "backend/v1": "backend.yaml",
     "allocator/v1": "allocator.yaml",
     "ops/v1": "ops/*.yaml",
     "tileops/v1": "tileops.yaml",
 }
+"""Which file each kind of manifest belongs in."""
 
 
 def validate(model: type[M], source: Source) -> M:
@@ -50,7 +50,7 @@ def validate(model: type[M], source: Source) -> M:
         return model.model_validate(source.data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        kind = [error for error in errors if error["loc"] == ("manifest",) and error["type"] != "missing"]
+        kind = [error for error in errors if error["loc"] == ("manifest",) and error["input"] in [*KINDS]]
         raise DiagnosticError(_diagnostics(model, source, kind or errors)) from error
 
 
@@ -179,8 +179,8 @@ def _not_a_choice(source: Source, path: NodePath, value: Any, expected: str, spa
         return Diagnostic(codes.WRONG_TYPE, f"expected {words}, found {describe(value)}", span)
     label, meant = did_you_mean(value, choices), sure_fix(value, choices)
     remedy = None
-    if path == ("manifest",) and value in _FILES:
-        label, meant, remedy = "", None, f"a manifest of this kind belongs in {_FILES[value]}"
+    if path == ("manifest",) and value in KINDS:
+        label, meant, remedy = "", None, f"a manifest of this kind belongs in {KINDS[value]}"
     edits = replaced(source, path, meant) if meant else ()
     message = f"expected {words}, found {quote(value)}"
     return Diagnostic(codes.WRONG_VALUE, message, span, label=label, help=remedy, edits=edits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import yaml
 
@@ -42,7 +42,7 @@ def _end_mark(node: yaml.Node) -> yaml.Mark:
         last = node.value[-1]
         before, item = last if isinstance(last, tuple) else (node, last)
         if item.start_mark.index <= before.start_mark.index:  # an alias has the marks of what it stands for
-            return node.start_mark if before is node else before.end_mark
+            return cast(yaml.Mark, node.start_mark if before is node else before.end_mark)
         node = item
     return node.end_mark
 

@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,7 @@ def test_a_collection_ends_behind_its_start_though_an_alias_ends_it(
 def test_what_grows_without_end_is_said_once(parser: None) -> None:
     names = "abcdefghijklmnopqrstuvwxyz"
     text = "a: &a [1]\n" + "".join(
-        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip(names, names[1:], strict=False)
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise(names)
     )
     assert (error(text).code, error(text).span.line) == (codes.YAML_LIMIT, 6)  # type: ignore[union-attr]
 
