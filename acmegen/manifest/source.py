@@ -84,6 +84,14 @@ class Source:
         empty = isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
         return node_span(self.path, key_node if key_node is not None and (key or empty) else node)
 
+    def written(self, path: NodePath) -> str | None:
+        """The single value at `path` as the file has it, without quotes; None where there is none."""
+        try:
+            node, _ = self._find(path)
+        except KeyError:
+            return None
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else None
+
     def slice(self, path: NodePath, start: int, end: int, key: bool = False) -> Span:
         """The place of characters `start` to `end` of the text at `path`, or of its key, in any style of YAML.
 
