@@ -451,7 +451,7 @@ class _Lowering:
         self._diagnostics.append(Diagnostic(code, message, span, label=label, edits=edits))
 
     def _report_expression(self, placed: PlacedOperator | PlacedCustom, error: ExpressionError) -> None:
-        self._diagnostics.append(error.diagnostic(codes.BAD_EXPRESSION, placed.source, (*placed.path, "expr")))
+        self._diagnostics += error.diagnostics(codes.BAD_EXPRESSION, placed.source, (*placed.path, "expr"))
 
 
 def _place(placed: PlacedOperator | PlacedCustom) -> Place:
