@@ -313,7 +313,7 @@ class _Lowering:
             try:
                 parsed[name] = parse_schema(placed.schema, placed.namespace)
             except SchemaError as error:
-                self._diagnostics.append(error.diagnostic(codes.BAD_SCHEMA, placed.source, placed.path, key=True))
+                self._diagnostics += error.diagnostics(codes.BAD_SCHEMA, placed.source, placed.path, key=True)
         functions = ((function, self._entry_span(function)) for function in self._functions())
         self._diagnostics += collisions(functions, parsed, self._project.custom)
         for name, operator in sorted(parsed.items()):
