@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -13,7 +14,20 @@ M = TypeVar("M", bound=BaseModel)
 _ENTRIES = ("ops", "custom")
 
 
-def salvage(model: type[M], data: Mapping[str, Any], stand_ins: Mapping[str, Any]) -> M | None:
+@dataclass(frozen=True)
+class StandIns:
+    """What takes the place of what is wrong, where to leave it out would make other mistakes or hide some.
+
+    Attributes:
+        fields: of the manifest, by name.
+        entries: for each mapping of entries, one of which is nothing wrong whatever its key is.
+    """
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+
+def salvage(model: type[M], data: Mapping[str, Any], stand_ins: StandIns) -> M | None:
     """The model of `data` without the entries and fields that are wrong; None when too little would be left.
 
     Only to find more mistakes: nothing is generated from it.
@@ -21,7 +35,7 @@ def salvage(model: type[M], data: Mapping[str, Any], stand_ins: Mapping[str, Any
     Args:
         model: of the manifest.
         data: of the manifest, in which something is wrong.
-        stand_ins: what takes the place of a field that is wrong, where to leave it out would make other mistakes.
+        stand_ins: what takes the place of what is wrong; there are none for other parts.
     """
     rest = dict(data)
     while True:
@@ -29,13 +43,12 @@ def salvage(model: type[M], data: Mapping[str, Any], stand_ins: Mapping[str, Any
             return model.model_validate(rest)
         except ValidationError as error:
             wrong = {_place(detail["loc"], detail.get("ctx", {})) for detail in error.errors(include_url=False)}
-        if any(not place or place[0] not in {**rest, **stand_ins} for place in wrong):
+        fields = stand_ins.fields
+        if any(not place or place[0] not in {**rest, **fields} for place in wrong):
             return None
-        fields = {place[0] for place in wrong}
-        before, rest = (
-            rest,
-            _without(rest, wrong) | {name: value for name, value in stand_ins.items() if name in fields},
-        )
+        before = rest
+        rest = _without(rest, wrong, stand_ins.entries)
+        rest |= {name: value for name, value in fields.items() if (name,) in {place[:1] for place in wrong}}
         if rest == before:
             return None
 
@@ -46,14 +59,25 @@ def _place(location: tuple[int | str, ...], context: Mapping[str, Any]) -> tuple
     return location[:2] or (key[:2] if isinstance(key, tuple) else (key,))
 
 
-def _without(data: Mapping[str, Any], wrong: set[tuple[int | str, ...]]) -> dict[str, Any]:
+def _without(
+    data: Mapping[str, Any], wrong: set[tuple[int | str, ...]], stand_ins: Mapping[str, Any]
+) -> dict[str, Any]:
     """`data` without what `wrong` names: entries of `_ENTRIES`, and all else by its field."""
     entries = {location for location in wrong if location[0] in _ENTRIES and len(location) == 2}
-    fields = {location[0] for location in wrong - entries}
+    rest = {}
+    for name, value in data.items():
+        keys = {location[1] for location in entries if location[0] == name}
+        if keys and isinstance(value, dict):
+            rest[name] = _right_entries(value, keys, stand_ins.get(name))
+        elif not any(location[0] == name for location in wrong):
+            rest[name] = value
+    return rest
+
+
+def _right_entries(entries: Mapping[str, Any], wrong: set[int | str], stand_in: Any) -> dict[str, Any]:
+    """`entries` with `stand_in` for those that are wrong; without those where that is wrong too, whose key then is."""
     return {
-        name: {key: entry for key, entry in value.items() if (name, key) not in entries}
-        if isinstance(value, dict) and any(location[0] == name for location in entries)
-        else value
-        for name, value in data.items()
-        if name not in fields
+        key: stand_in if key in wrong else entry
+        for key, entry in entries.items()
+        if key not in wrong or (stand_in is not None and entry != stand_in)
     }

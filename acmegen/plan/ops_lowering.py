@@ -123,6 +123,8 @@ class _Lowering:
                 self._unknown += 1
                 self._diagnostics.append(unknown_operator(placed, self._operators, version, suggest=suggest))
             return False
+        if placed.unknown:
+            return False
         group = self._operators.group_of(placed.name)
         found = list(
             check_operator(

@@ -119,6 +119,23 @@ custom:
     assert sorted(found(tmp_path, f"# backend.yaml\n{backend}{UNKNOWN}{others}")) == sorted(expected)
 
 
+def test_an_entry_that_is_wrong_may_have_a_name_that_is_not_known_too(tmp_path: Path) -> None:
+    text = """# ops/ops.yaml
+manifest: ops/v1
+ops:
+  mul.Tensr: {expr: self * other, dtypes: [flaot32]}
+  add.Tensor: {expr: self + other, dtypes: [flaot32]}
+  add.out: 5
+# tileops.yaml
+manifest: tileops/v1
+ops:
+  GELUFwdOpp: {kernel: {referenec: true}}
+  SiLUFwdOp: {kernel: {referenec: true}}
+"""
+    expected = [codes.UNKNOWN_DTYPE] * 2 + [codes.UNKNOWN_OPERATOR, codes.KERNEL_KIND, codes.TILEOPS_UNKNOWN_OP]
+    assert sorted(found(tmp_path, text)) == sorted([*expected, codes.UNKNOWN_FIELD, codes.UNKNOWN_FIELD])
+
+
 def test_a_manifest_in_the_file_of_another_kind_is_that_one_mistake(tmp_path: Path) -> None:
     text = "# ops/a.yaml\nmanifest: tileops/v1\nops: {no_such_op: user}\n"
     assert found(tmp_path, text) == [codes.WRONG_VALUE]
@@ -143,7 +160,8 @@ def test_torch_that_is_missing_and_manifests_that_are_wrong(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("model", "data", "rest"),
     [
-        (OpsManifest, {"manifest": "ops/v1", "ops": {"a": "user", "b": 1}}, {"ops": {"a": {"user": {}}}}),
+        (OpsManifest, {"manifest": "ops/v1", "ops": {"a": "user", "b": 1}}, {"ops": {"a": {}, "b": {}}}),
+        (OpsManifest, {"manifest": "ops/v1", "custom": {"f(Tensor x) -> Tensor": 1}}, {}),
         (OpsManifest, {"manifest": "ops/v1", "ops": {"a b": "user", "b": "user"}}, {"ops": {"b": {"user": {}}}}),
         (OpsManifest, {"manifest": "ops/v1", "ops": 7, "include": ("core",)}, {"include": ["core"]}),
         (OpsManifest, {"manifest": "ops/v2", "include": ("core",)}, {"include": ["core"]}),
