@@ -39,6 +39,7 @@ _EXPECTED = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
+_NO_SPACE = re.compile(r"[^\s:]+:[^\s:]")
 _LIMITS = {"greater_than_equal": "{ge} or more", "less_than_equal": "{le} or less"}
 
 KINDS = {
@@ -165,6 +166,8 @@ def _wrong_type(source: Source, expected: str, value: object, place: Place) -> D
         elif expected == "a mapping" and (len(place.inner) == 1 or "kind" in place.inner):
             right = f"{{{'kind' if 'kind' in place.inner else place.inner[0]}: {written}}}"
     remedy = f"write {quote(right)}" if right else None
+    if expected == "a mapping" and isinstance(value, str) and _NO_SPACE.match(value):
+        right, remedy = None, "a space is missing after `:`"
     if expected == "text" and isinstance(value, bool | int | float):
         remedy = "put it in quotes"
     edits = (Edit(span, right),) if right and text_at(source.text, span) == written else ()

@@ -520,3 +520,22 @@ def test_a_slice_over_several_lines_ends_where_its_text_ends() -> None:
 def test_the_digest_is_of_the_bytes() -> None:
     assert parse("a: 1\n").digest == hashlib.sha256(b"a: 1\n").hexdigest()
     assert parse("a: 1\n").digest != parse("a: 1\r\n").digest
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "place", "words"),
+    [
+        ("ops:\n  sin: user\n  cosh:reference\n", 3, ":", "a space is missing after `:`"),
+        ("ops:\n  cosh:reference\n\n  acosh: user\n", 2, ":", "a space is missing after `:`"),
+        ("manifest:ops/v1\nops:\n", 1, ":", "a space is missing after `:`"),
+        ("ops:\n  acosh: user: {}\n", 2, ":", "has a key and a value already"),
+        ('ops:\n  acosh: say "x: y"\n', 2, ":", "has a key and a value already"),
+        ("ops:\n  a: user\n    b: user\n", 3, ":", "a key cannot stand here"),
+    ],
+)
+def test_a_key_where_none_can_stand(text: str, line: int, place: str, words: str, parser: None) -> None:
+    found = error(text)
+    assert found.span is not None
+    assert (found.code, found.span.line, covered(found.span, text)) == (codes.YAML_SYNTAX, line, place)
+    assert words in found.message
+    assert [edit.replacement for edit in found.edits] == [": "] * ("space" in words)
