@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from acmegen.diagnostics.columns import expanded, inert, width
@@ -31,12 +31,13 @@ def format_text(
         texts: the contents of files that are not read from disk.
         base: the folder that paths are shown relative to; by default the working directory.
     """
-    return _Printer(diagnostic, colour, texts or {}, base or Path.cwd()).text()
+    return _Printer(diagnostic, colour, _Files(texts or {}), base or Path.cwd()).text()
 
 
 def format_texts(diagnostics: Sequence[Diagnostic], colour: bool = False, base: Path | None = None) -> str:
     """Print `diagnostics` one below the other; where there are several, or some have edits, a last line counts them."""
-    parts = [format_text(diagnostic, colour, base=base) for diagnostic in diagnostics]
+    files, base = _Files({}), base or Path.cwd()
+    parts = [_Printer(diagnostic, colour, files, base).text() for diagnostic in diagnostics]
     fixable = sum(bool(diagnostic.edits) for diagnostic in diagnostics)
     if len(parts) > 1 or fixable:
         counted = [
@@ -49,13 +50,38 @@ def format_texts(diagnostics: Sequence[Diagnostic], colour: bool = False, base: 
     return "\n\n".join(parts)
 
 
+class _Files:
+    """The lines of files, each read and split once however many diagnostics show some of them."""
+
+    def __init__(self, texts: Mapping[Path, str]) -> None:
+        self._texts = texts
+        self._lines: dict[Path, list[str]] = {}
+
+    def lines(self, path: Path) -> list[str]:
+        """The file's lines; none when it cannot be read."""
+        if path not in self._lines:
+            self._lines[path] = re.split(r"\r\n|\r|\n", text) if (text := self._text(path)) is not None else []
+        return self._lines[path]
+
+    def _text(self, path: Path) -> str | None:
+        text = self._texts.get(path)
+        if text is None:
+            try:
+                if not path.is_file():  # reading a pipe would wait for what is written to it
+                    return None
+                text = path.read_bytes().decode("utf-8", errors="replace")
+            except (OSError, ValueError):
+                return None
+        return text.removeprefix("\ufeff")
+
+
 class _Printer:
     """Prints one diagnostic."""
 
-    def __init__(self, diagnostic: Diagnostic, colour: bool, texts: Mapping[Path, str], base: Path) -> None:
+    def __init__(self, diagnostic: Diagnostic, colour: bool, files: _Files, base: Path) -> None:
         self._diagnostic = diagnostic
         self._colour = colour
-        self._texts = texts
+        self._files = files
         self._base = base
         self._places = [Note(diagnostic.span, diagnostic.label)] if diagnostic.span else []
         self._places += diagnostic.secondary
@@ -67,8 +93,10 @@ class _Printer:
         diagnostic = self._diagnostic
         head = self._paint(self._style, f"{diagnostic.severity.value}[{diagnostic.code}]")
         result = [head + self._paint(_BOLD, f": {inert(diagnostic.message)}")]
-        for index, place in enumerate(self._places):
-            result += self._place(index, place)
+        arrow = "-->"
+        for places in self._snippets():
+            result += self._snippet(arrow, places)
+            arrow = ":::"
         result += [self._remark("note", note) for note in diagnostic.notes]
         result.append(self._remark("help", diagnostic.help or f"`acmegen explain {diagnostic.code}`"))
         return "\n".join(result)
@@ -82,18 +110,43 @@ class _Printer:
     def _bar(self, number: int | str = "") -> str:
         return self._paint(_BLUE, f"{number:>{self._gutter}} |")
 
-    def _place(self, index: int, place: Note) -> list[str]:
-        """The arrow line of a place, and the lines of the file below it; the label alone when there are none."""
-        primary = index == 0 and self._diagnostic.span is not None
-        same_file = index > 0 and self._places[index - 1].span.path == place.span.path
-        arrow = self._paint(_BLUE, f"{'':{self._gutter}}{':::' if same_file else '-->'}")
-        result = [f"{arrow} {inert(shown_place(place.span, self._base))}"]
-        span, lines = place.span, _lines(place.span.path, self._texts)
-        if span.is_file or span.line > len(lines):
-            return result + ([self._remark("note", place.message)] if place.message else [])
-        mark, style = ("^", self._style) if primary else ("-", _BLUE)
-        excerpt = self._one_line if span.end_line == span.line else self._several_lines
-        return [*result, self._bar(), *excerpt(span, [inert(line) for line in lines], place.message, mark, style)]
+    def _snippets(self) -> Iterable[Sequence[Note]]:
+        """The places that are shown together: all of one file, but that each without lines to show is by itself."""
+        snippets: dict[Path | Span, list[Note]] = {}
+        for place in self._places:
+            together = place.span.path if self._lines(place.span) else place.span
+            snippets.setdefault(together, []).append(place)
+        return snippets.values()
+
+    def _lines(self, span: Span) -> Sequence[str]:
+        """The lines of the file; none when `span` is not among them."""
+        lines = [] if span.is_file else self._files.lines(span.path)
+        return lines if span.line <= len(lines) else []
+
+    def _snippet(self, arrow: str, places: Sequence[Note]) -> list[str]:
+        """The arrow line, and the lines of the file below it; labels alone when there are none."""
+        result = [
+            self._paint(_BLUE, f"{'':{self._gutter}}{arrow}") + f" {inert(shown_place(places[0].span, self._base))}"
+        ]
+        lines = self._lines(places[0].span)
+        if not lines:
+            return result + [self._remark("note", place.message) for place in places if place.message]
+        result.append(self._bar())
+        before: Span | None = None
+        for place in sorted(places, key=lambda place: place.span):
+            span = place.span
+            primary = self._diagnostic.span is not None and place is self._places[0]
+            mark, style = ("^", self._style) if primary else ("-", _BLUE)
+            draw = self._one_line if span.end_line == span.line else self._several_lines
+            excerpt = draw(span, lines, place.message, mark, style)
+            if before is not None and span.line == before.end_line + 2:
+                result.append(f"{self._bar(span.line - 1)} {_cut(lines[span.line - 2])}".rstrip())
+            elif before is not None and span.line > before.end_line + 2:
+                result.append(self._paint(_BLUE, "..."))
+            # Two places in one line are marked below it, if it is not so long that each has its own part of it.
+            result += excerpt[1:] if excerpt[0] in result else excerpt
+            before = span
+        return result
 
     def _one_line(self, span: Span, lines: Sequence[str], label: str, mark: str, style: str) -> list[str]:
         line = lines[span.line - 1]
@@ -104,6 +157,7 @@ class _Printer:
             marked = marked if len(marked) <= _MAX_WIDTH else marked[:_MAX_WIDTH] + "…"
             rest = max(0, _MAX_WIDTH - len(marked))
             after = after if len(after) <= rest else after[:rest] + "…"
+        before, marked, after = inert(before), inert(marked), inert(after)
         carets = mark * max(1, width(marked.rstrip()))
         return [
             f"{self._bar(span.line)} {expanded(before + marked + after)}".rstrip(),
@@ -126,15 +180,4 @@ class _Printer:
 
 
 def _cut(line: str) -> str:
-    return expanded(line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…")
-
-
-def _lines(path: Path, texts: Mapping[Path, str]) -> list[str]:
-    """The file's lines; none when it cannot be read."""
-    text = texts.get(path)
-    if text is None:
-        try:
-            text = path.read_bytes().decode("utf-8", errors="replace")
-        except (OSError, ValueError):
-            return []
-    return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+    return expanded(inert(line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…"))

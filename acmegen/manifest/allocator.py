@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from acmegen.diagnostics import codes
-from acmegen.manifest.model import EMPTY_MAPPING, Model, PowerOfTwo, Size, refuse
+from acmegen.manifest.model import (
+    EMPTY_MAPPING,
+    Model,
+    PowerOfTwo,
+    Size,
+    is_power_of_two,
+    refusal,
+    refuse,
+    refuse_all,
+)
+from acmegen.manifest.source import NodePath
 
 MIB = 1024**2
 MIN_ALIGNMENT = 16
@@ -27,28 +39,36 @@ CACHING_ONLY = frozenset(
 
 
 def _alignment(value: int) -> int:
-    if not MIN_ALIGNMENT <= value <= MAX_ALIGNMENT:
-        refuse(codes.BAD_SIZE, f"an alignment of {value} bytes is out of range", help="use 16 bytes to 2MiB")
+    if not MIN_ALIGNMENT <= value <= MAX_ALIGNMENT or not is_power_of_two(value):
+        help = "write a power of two from 16 bytes to 2MiB"
+        refuse(codes.BAD_SIZE, "{value} is not an alignment", help=help, values={"value": ((), value)})
     return value
 
 
 def _fraction(value: float) -> float:
     if not 0 < value <= 1:
-        refuse(codes.WRONG_VALUE, f"{value} is out of range", help="write a part of the whole: above 0 and up to 1")
+        help = "write a part of the whole: above 0 and up to 1"
+        refuse(codes.WRONG_VALUE, "{value} is out of range", help=help, values={"value": ((), value)})
     return value
 
 
 def _threshold(value: float | None) -> float | None:
     if value is not None and not 0 < value < 1:
-        refuse(codes.WRONG_VALUE, f"{value} is out of range", help="write a part of the whole: above 0 and below 1")
+        help = "write a part of the whole: above 0 and below 1"
+        refuse(codes.WRONG_VALUE, "{value} is out of range", help=help, values={"value": ((), value)})
     return value
 
 
 def _divisions(value: int) -> int:
-    if not 1 <= value <= MAX_DIVISIONS or value & (value - 1):
+    if value > MAX_DIVISIONS or not is_power_of_two(value):
         help = f"write a power of two up to {MAX_DIVISIONS}; 1 is no such rounding"
-        refuse(codes.WRONG_VALUE, f"{value} is not a number of divisions", help=help)
+        refuse(codes.WRONG_VALUE, "{value} is not a number of divisions", help=help, values={"value": ((), value)})
     return value
+
+
+def _shown(size: int) -> str:
+    """A size as a manifest would have it: `2MiB`."""
+    return str(size) if size % MIB else f"{size // MIB}MiB"
 
 
 def _positive(value: int) -> int:
@@ -70,11 +90,6 @@ class SmallAllocations(Model):
         default=2 * MIB, description="What is asked of the driver when the pool has to grow.", examples=["1MiB"]
     )
 
-    @model_validator(mode="after")
-    def _limit_fits(self) -> SmallAllocations:
-        _check_limit(self.limit, self.segment)
-        return self
-
 
 class LargeAllocations(Model):
     """The pool of large allocations."""
@@ -95,17 +110,6 @@ class LargeAllocations(Model):
         examples=["4MiB"],
     )
 
-    @model_validator(mode="after")
-    def _limit_fits(self) -> LargeAllocations:
-        _check_limit(self.limit, self.segment)
-        return self
-
-
-def _check_limit(limit: int, segment: int) -> None:
-    if limit > segment:
-        message = f"an allocation of {limit} bytes does not fit into a segment of {segment}"
-        refuse(codes.CONTRADICTION, message, key="limit", other="segment")
-
 
 class DeviceAllocator(Model):
     """The allocator of device memory."""
@@ -116,7 +120,7 @@ class DeviceAllocator(Model):
         "one of the driver's, released once no stream uses it any more; for drivers that pool by themselves.",
         examples=["direct"],
     )
-    alignment: Annotated[PowerOfTwo, AfterValidator(_alignment)] = Field(
+    alignment: Annotated[Size, AfterValidator(_alignment)] = Field(
         default=512,
         description="The alignment of each allocation, a power of two from 16 bytes to 2MiB.",
         examples=["4KiB"],
@@ -164,31 +168,42 @@ class DeviceAllocator(Model):
     )
 
     @model_validator(mode="after")
-    def _only_caching_has_pools(self) -> DeviceAllocator:
-        if self.kind == "direct":
-            for field in sorted(self.model_fields_set & CACHING_ONLY):
-                message = f"`{field}` is for `kind: caching`: a direct allocator keeps nothing"
-                refuse(codes.CONTRADICTION, message, key=field, other="kind")
+    def _nothing_contradicts(self) -> DeviceAllocator:
+        refuse_all(self._pools_of_direct() if self.kind == "direct" else self._contradictions())
         return self
 
-    @model_validator(mode="after")
-    def _sizes_fit(self) -> DeviceAllocator:
+    def _pools_of_direct(self) -> Iterator[PydanticCustomError]:
+        for field in sorted(self.model_fields_set & CACHING_ONLY):
+            message = f"`{field}` is for `kind: caching`: a direct allocator keeps nothing"
+            yield refusal(codes.CONTRADICTION, message, key=field, other="kind", other_label="the kind")
+
+    def _contradictions(self) -> Iterator[PydanticCustomError]:
+        for pool in ("small", "large"):
+            if self._size(pool, "limit") > self._size(pool, "segment"):
+                message = "an allocation of {size} does not fit into a segment of {other}"
+                yield self._misfit(message, (pool, "limit"), (pool, "segment"), "the segment's size")
         if self.small.limit >= self.large.limit:
-            message = f"the limit of small allocations, {self.small.limit}, is not below {self.large.limit}"
-            refuse(codes.CONTRADICTION, message, key=("small", "limit"), other=("large", "limit"))
-        segments = (
-            ("small", "segment", self.small.segment),
-            ("large", "segment", self.large.segment),
-            ("large", "round_to", self.large.round_to),
-        )
-        for pool, field, size in segments:
-            if size % self.alignment:
-                message = f"a segment of {size} bytes is not a multiple of the alignment, {self.alignment}"
-                refuse(codes.CONTRADICTION, message, key=(pool, field), other="alignment")
+            message = "the limit of small allocations, {size}, is not below that of large ones, {other}"
+            yield self._misfit(message, ("small", "limit"), ("large", "limit"), "the limit of large allocations")
+        for pool, field in (("small", "segment"), ("large", "segment"), ("large", "round_to")):
+            if self._size(pool, field) % self.alignment:
+                message = "a segment of {size} is not a multiple of the alignment, {other}"
+                yield self._misfit(message, (pool, field), ("alignment",), "the alignment")
         if self.max_split_size is not None and self.max_split_size <= self.large.segment:
-            message = f"a segment of {self.large.segment} bytes, for large allocations, could not be split"
-            refuse(codes.CONTRADICTION, message, key="max_split_size", other=("large", "segment"))
-        return self
+            message = "a segment of {other}, for large allocations, could not be split"
+            yield self._misfit(message, ("max_split_size",), ("large", "segment"), "the segment's size")
+
+    def _misfit(self, message: str, size: NodePath, other: NodePath, other_label: str) -> PydanticCustomError:
+        """The refusal of two sizes that do not go together, which stand in `message` as `{size}` and `{other}`."""
+        values = {"size": (size, _shown(self._size(*size))), "other": (other, _shown(self._size(*other)))}
+        places = {"key": size, "other": other, "other_label": other_label}
+        return refusal(codes.CONTRADICTION, message, values=values, **places)
+
+    def _size(self, *path: str | int) -> int:
+        value: Any = self
+        for name in path:
+            value = getattr(value, str(name))
+        return int(value)
 
 
 class HostAllocator(Model):

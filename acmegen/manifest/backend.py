@@ -80,7 +80,7 @@ class Autocast(Model):
     def _default_is_supported(self) -> Autocast:
         if self.default not in self.dtypes:
             message = f"the default `{self.default}` is not among the dtypes"
-            refuse(codes.CONTRADICTION, message, key="default", other="dtypes")
+            refuse(codes.CONTRADICTION, message, key="default", other="dtypes", other_label="the dtypes")
         return self
 
 

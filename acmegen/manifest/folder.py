@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, Span, codes, sure_fix
+from acmegen.diagnostics import Diagnostic, Span, codes, did_you_mean, sure_fix
 
 BACKEND = "backend.yaml"
 ALLOCATOR = "allocator.yaml"
 TILEOPS = "tileops.yaml"
 OPS_FOLDER = "ops"
 FILES = (BACKEND, ALLOCATOR, TILEOPS)
+_SCHEMA_FOLDER = "schema"  # of JSON, for editors
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -53,8 +54,13 @@ def contents(folder: Path) -> Contents:
             meant = sure_fix(name, FILES)
             help_text = f"did you mean `{meant}`?" if meant else f"operators belong in {OPS_FOLDER}/*.yaml"
             diagnostics.append(_ignored(folder / name, help_text))
-        elif name == OPS_FOLDER and _stays_inside(folder, name, diagnostics):
-            ops += _ops(folder, diagnostics)
+        elif name == OPS_FOLDER:
+            if _stays_inside(folder, name, diagnostics):
+                ops += _ops(folder, diagnostics)
+        elif name != _SCHEMA_FOLDER and next(_yaml_below(folder / name, []), None):
+            label = did_you_mean(name, [OPS_FOLDER])
+            help_text = label or f"operators belong in {OPS_FOLDER}/*.yaml"
+            diagnostics.append(_ignored(folder / name, help_text, "the manifests in this folder are not read"))
     return Contents(frozenset(files), tuple(ops), tuple(diagnostics))
 
 
@@ -67,8 +73,21 @@ def _ops(folder: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
         elif _is_yaml(name):
             diagnostics.append(_ignored(path, "name it .yaml"))
         elif path.is_dir():
-            inner = (path / name for name in _names(path, diagnostics) if _is_yaml(name))
+            inner = list(_yaml_below(path, diagnostics))
             diagnostics += (_ignored(found, f"move it to {OPS_FOLDER}/") for found in inner)
+
+
+def _yaml_below(folder: Path, diagnostics: list[Diagnostic]) -> Iterator[Path]:
+    """The YAML files in `folder` and the folders in it; none when it is no folder."""
+    waiting = [folder] if folder.is_dir() else []
+    while waiting:
+        here = waiting.pop()
+        for name in _names(here, diagnostics):
+            path = here / name
+            if _is_yaml(name):
+                yield path
+            elif path.is_dir() and not path.is_symlink():
+                waiting.append(path)
 
 
 def _names(folder: Path, diagnostics: list[Diagnostic]) -> list[str]:
@@ -84,8 +103,8 @@ def _is_yaml(name: str) -> bool:
     return name.lower().endswith(_SUFFIXES)
 
 
-def _ignored(path: Path, help_text: str) -> Diagnostic:
-    return Diagnostic(codes.UNKNOWN_FILE, "this file is not read", Span.of_file(path), help=help_text)
+def _ignored(path: Path, help_text: str, message: str = "this file is not read") -> Diagnostic:
+    return Diagnostic(codes.UNKNOWN_FILE, message, Span.of_file(path), help=help_text)
 
 
 def _stays_inside(folder: Path, name: str, diagnostics: list[Diagnostic]) -> bool:

@@ -46,7 +46,7 @@ class Allocation(Model):
     def _one_shape(self) -> Allocation:
         if (self.like is None) == (self.sizes is None):
             message = "either `like`, or `sizes` and `dtype`, give the shape"
-            refuse(codes.CONTRADICTION, message, key="like", other="sizes")
+            refuse(codes.CONTRADICTION, message, key="like", other="sizes", other_label="the other shape")
         if (self.sizes is None) != (self.dtype is None):
             refuse(codes.CONTRADICTION, "`sizes` and `dtype` come together", key="sizes", other="dtype")
         return self
@@ -75,7 +75,8 @@ def _one_step(value: Any) -> Any:
         refuse(codes.WRONG_TYPE, f"expected a mapping with `copy` or `library`, found {describe(value)}")
     found = [key for key in value if key in _STEPS]
     if len(found) > 1:
-        refuse(codes.KERNEL_KIND, "a step copies or calls, and this does both", key=found[1], other=found[0])
+        message, places = "a step copies or calls, and this does both", {"key": found[1], "other": found[0]}
+        refuse(codes.KERNEL_KIND, message, **places, other_label="the first one")
     if not found:
         key = next((key for key in value if sure_fix(key, _STEPS)), None)
         meant = sure_fix(key, _STEPS) if key else None

@@ -16,14 +16,16 @@ from acmegen.manifest.driver import DriverBinding, DriverPreset, LibraryBinding
 from acmegen.manifest.driver_roles import HOST_ACCESS
 from acmegen.manifest.edits import replaced
 from acmegen.manifest.folder import ALLOCATOR, BACKEND, TILEOPS, contents
-from acmegen.manifest.ops import CustomEntry, OperatorEntry, OpsManifest, schema_name
+from acmegen.manifest.ops import CustomEntry, OperatorEntry, OpsManifest, UnsupportedEntry, schema_name
 from acmegen.manifest.presets import preset_path
-from acmegen.manifest.salvage import salvage
+from acmegen.manifest.salvage import StandIns, salvage
 from acmegen.manifest.source import NodePath, Source, load_source
 from acmegen.manifest.tileops import TileOpsManifest
-from acmegen.manifest.validate import validate
+from acmegen.manifest.validate import KINDS, validate
 
 M = TypeVar("M", bound=BaseModel)
+
+_WRONG_ENTRY = UnsupportedEntry(unsupported="this entry of the manifest is wrong")
 
 __all__ = ["ALLOCATOR", "BACKEND", "TILEOPS", "PlacedCustom", "PlacedOperator", "Project", "load_project"]
 
@@ -72,6 +74,11 @@ class PlacedOperator(_Placed):
     """How one of torch's operators is served."""
 
     entry: OperatorEntry
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the entry is wrong, so that only the operator's name is known."""
+        return self.entry == _WRONG_ENTRY
 
 
 @dataclass(frozen=True)
@@ -156,6 +163,22 @@ class Project:
         return replaced(source, path, key, key=True) if source is not None else ()
 
 
+# What stands in for what is wrong in a manifest, in the search for more mistakes: no mistake may follow from it.
+STAND_INS: Mapping[type[BaseModel], StandIns] = {
+    BackendManifest: StandIns(
+        {
+            "manifest": "backend/v1",
+            "name": "acmegen_stand_in",
+            "driver": "simulator",  # which has all that may be asked of a driver, and a library
+            "library": {"headers": ("stand_in.h",), "dtype": "dtype", "dtypes": {}},
+        }
+    ),
+    AllocatorManifest: StandIns({"manifest": "allocator/v1"}),
+    OpsManifest: StandIns({"manifest": "ops/v1"}, {"ops": _WRONG_ENTRY.model_dump()}),
+    TileOpsManifest: StandIns({"manifest": "tileops/v1"}, {"ops": {"kernel": {"reference": True}, "reference": "0"}}),
+    DriverPreset: StandIns(),
+}
+
 Change = Callable[[str, dict[str, Any]], dict[str, Any]]
 """What changes the data of a manifest, given its path below the manifests' folder, before they are checked."""
 
@@ -203,15 +226,16 @@ class _Loading:
         # Where there is none, reading it says so; where it must not be read, that has been said.
         forbidden = BACKEND not in found.files and (self._folder / BACKEND).is_symlink()
         backend = None if forbidden else self._read(BACKEND, BackendManifest)
+        backend = backend or BackendManifest.model_validate(STAND_INS[BackendManifest].fields)
         allocator = self._read(ALLOCATOR, AllocatorManifest) if ALLOCATOR in found.files else None
         tileops = self._read(TILEOPS, TileOpsManifest) if TILEOPS in found.files else None
         own = {file: manifest for file in found.ops if (manifest := self._read(file, OpsManifest))}
         presets = self._presets(own)
-        driver, library = self._driver(backend) if backend else (None, None)
-        namespace = (backend.cpp_namespace or backend.name) if backend else ""
+        driver, library = self._driver(backend)
+        namespace = backend.cpp_namespace or backend.name
         operators = self._merge(own, presets, self._operators)
         custom = self._merge(own, presets, lambda file, manifest: self._custom(file, manifest, namespace))
-        if backend is None or driver is None:
+        if driver is None:
             return None
         return Project(
             folder=self._folder,
@@ -241,7 +265,9 @@ class _Loading:
             return validate(model, source)
         except DiagnosticError as error:
             self.diagnostics += [found for found in error.diagnostics if found.span not in source.doubtful]
-            return salvage(model, source.data)
+            stand_ins = STAND_INS[model]
+            other_kinds = [kind for kind in KINDS if kind != stand_ins.fields.get("manifest")]
+            return None if source.data.get("manifest") in other_kinds else salvage(model, source.data, stand_ins)
 
     def _driver(self, backend: BackendManifest) -> tuple[DriverBinding | None, LibraryBinding | None]:
         """Resolve the driver's preset, and check what the manifest asks of the driver."""

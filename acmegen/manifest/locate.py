@@ -27,11 +27,13 @@ class Place:
         path: the node in the data.
         key: whether it is the key, not the value.
         fields: the names that the mapping may have in which the node stands; empty where any may stand in it.
+        inner: the names that the node may have itself, where it should be such a mapping.
     """
 
     path: NodePath
     key: bool = False
     fields: tuple[str, ...] = ()
+    inner: tuple[str, ...] = ()
 
 
 def locate(model: type[BaseModel], data: Any, location: Location, of_key: bool = False) -> Place:
@@ -63,7 +65,7 @@ def locate(model: type[BaseModel], data: Any, location: Location, of_key: bool =
             break
         data = data[item]
         path.append(item)
-    return Place(tuple(path), of_key, fields)
+    return Place(tuple(path), of_key, fields, _fields(annotation))
 
 
 def _tagged(annotation: Any) -> dict[str | int, Any]:

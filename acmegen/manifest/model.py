@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NoReturn
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -25,7 +25,6 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from acmegen.cpp_keywords import CPP_KEYWORDS
 from acmegen.diagnostics import codes, did_you_mean, nearest, quote, sure_fix
 from acmegen.manifest.dtypes import ALIASES, DTYPES, SETS, expand_dtypes
-from acmegen.manifest.source import NodePath
 from acmegen.manifest.values import describe
 
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
@@ -38,19 +37,31 @@ class Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-def refuse(code: str, message: str, **places: str | NodePath | None) -> NoReturn:
-    """Raise an error from inside a validator.
+def refusal(code: str, message: str, **details: Any) -> PydanticCustomError:
+    """An error to raise from inside a validator.
 
     Args:
         code: of the diagnostic.
         message: of the diagnostic.
-        places: `label` and `help` of the diagnostic; `key`, a key of the validated mapping to point at instead of the
-            whole, or a path in it; `other`, a second such place; `replacement`, the text that no doubt was meant,
-            for the value, or for `key` where there is one, and empty where the item should go. Of the places, those
-            count that were written and not left to their defaults: the first is where the diagnostic is, the other is
-            a secondary place.
+        details: `label` and `help` of the diagnostic; `key`, a key of the validated mapping to point at instead of the
+            whole, or a path in it; `other`, a second such place, and `other_label`, what is there; `replacement`, the
+            text that no doubt was meant, for the value, or for `key` where there is one, and empty where the item
+            should go; `values`, for each name that stands in braces in the message a path and the value there, which
+            is shown as it was written, or as it is where it was left to its default. Of the places, those count that
+            were written: the first is where the diagnostic is, the other is a secondary place.
     """
-    raise PydanticCustomError(code, "{message}", {"message": message, **places})
+    return PydanticCustomError(code, "{message}", {"message": message, **details})
+
+
+def refuse(code: str, message: str, **details: Any) -> NoReturn:
+    """Raise a `refusal`."""
+    raise refusal(code, message, **details)
+
+
+def refuse_all(refusals: Iterable[PydanticCustomError]) -> None:
+    """Raise all `refusals` at once, unless there are none."""
+    if several := tuple(refusals):
+        raise PydanticCustomError("refusals", "{count} refusals", {"count": len(several), "refusals": several})
 
 
 class _EmptySection:
@@ -120,7 +131,9 @@ class Matching:
         return {**handler(schema), "pattern": f"^(?:{self._pattern.pattern})$"}
 
     def _check(self, value: str) -> str:
-        if len(value) > _MAX_NAME or not self._pattern.fullmatch(value):
+        if len(value) > _MAX_NAME:
+            refuse(self._code, f"this has more than {_MAX_NAME} characters")
+        if not self._pattern.fullmatch(value):
             refuse(self._code, f"{quote(value)} is not {self._what}")
         return value
 
@@ -135,9 +148,9 @@ def _size(value: object) -> object:
             meant = [known for known in _UNITS if known.lower() == unit.lower()]
             refuse(
                 codes.BAD_SIZE,
-                f"{quote(value)} is not a size",
+                f"{quote(value)} is text, not a size" if value.isdecimal() else f"{quote(value)} is not a size",
                 label=label,
-                help="write a number of bytes, or `2MiB`",
+                help="leave out the quotes" if value.isdecimal() else "write a number of bytes, or `2MiB`",
                 replacement=value.replace(unit, meant[0]) if meant else None,
             )
         return int(match.group(1)) * _UNITS[unit]
@@ -146,13 +159,18 @@ def _size(value: object) -> object:
 
 def _not_negative(value: int) -> int:
     if not 0 <= value < 2**63:
-        refuse(codes.BAD_SIZE, f"a size of {quote(value)} bytes is out of range")
+        refuse(codes.BAD_SIZE, "a size of {value} bytes is out of range", values={"value": ((), value)})
     return value
 
 
+def is_power_of_two(value: int) -> bool:
+    """Whether it is 1, 2, 4 and so on."""
+    return value > 0 and not value & (value - 1)
+
+
 def _power_of_two(value: int) -> int:
-    if value < 1 or value & (value - 1):
-        refuse(codes.BAD_SIZE, f"{quote(value)} is not a power of two")
+    if not is_power_of_two(value):
+        refuse(codes.BAD_SIZE, "{value} is not a power of two", values={"value": ((), value)})
     return value
 
 
@@ -205,7 +223,8 @@ def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
         if value in values[:index]:
             first = values.index(value)
             message = f"{quote(value)} stands twice in the list"
-            refuse(codes.CONTRADICTION, message, key=(index,), other=(first,), replacement="")
+            places = {"key": (index,), "other": (first,), "other_label": "first here"}
+            refuse(codes.CONTRADICTION, message, **places, replacement="")
     return values
 
 

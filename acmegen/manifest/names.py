@@ -18,6 +18,7 @@ from acmegen.manifest.model import refuse
 _DEVICE = re.compile(r"[a-z](_?[a-z])*")
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")
 _CHOOSE = "choose another name"
+_MAX_LENGTH = 64
 _DEVICE_HELP = "use lower-case letters and single underscores, as in `my_device`"
 
 # Not in the data files: namespaces and packages that the generated code uses itself.
@@ -49,6 +50,11 @@ def _reserved(file: str) -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
+def _not_long(name: str) -> None:
+    if len(name) > _MAX_LENGTH:
+        refuse(codes.BAD_NAME, f"a name has {_MAX_LENGTH} characters at most, and this has {len(name)}")
+
+
 def _not_keyword(name: str) -> None:
     if keyword.iskeyword(name):
         refuse(codes.BAD_NAME, f"`{name}` is a keyword of Python")
@@ -71,7 +77,8 @@ def check_device_name(name: str) -> str:
     """The device string, unless it cannot be one or is taken."""
     if not name:
         refuse(codes.BAD_NAME, "the name of a device cannot be empty", help=_DEVICE_HELP)
-    if not _DEVICE.fullmatch(name) or len(name) > 64:
+    _not_long(name)
+    if not _DEVICE.fullmatch(name):
         refuse(codes.BAD_NAME, f"{quote(name)} is not a device name", help=_DEVICE_HELP)
     _not_keyword(name)
     if name in _reserved("torch_names.txt"):
@@ -81,7 +88,8 @@ def check_device_name(name: str) -> str:
 
 
 def _check_package(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
+    _not_long(name)
+    if not _IDENTIFIER.fullmatch(name):
         refuse(codes.BAD_NAME, f"{quote(name)} is not the name of a Python package", help="use letters, digits and `_`")
     _not_keyword(name)
     if name.lower() in _PYTHON_PACKAGES:
@@ -100,7 +108,8 @@ def _check_package(name: str) -> str:
 
 
 def _check_library(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
+    _not_long(name)
+    if not _IDENTIFIER.fullmatch(name):
         help = "use letters, digits and single underscores"
         refuse(codes.BAD_NAME, f"{quote(name)} is not the name of a library", help=help)
     if name in _CMAKE_TARGETS:
@@ -109,7 +118,8 @@ def _check_library(name: str) -> str:
 
 
 def _check_namespace(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name) or len(name) > 64:
+    _not_long(name)
+    if not _IDENTIFIER.fullmatch(name):
         refuse(
             codes.BAD_NAME, f"{quote(name)} is not a C++ namespace", help="use letters, digits and single underscores"
         )

@@ -250,7 +250,8 @@ class CustomFields(Model):
     @model_validator(mode="after")
     def _one_meta_function(self) -> CustomFields:
         if self.like and self.meta is not None:
-            refuse(codes.CONTRADICTION, "`like` and `meta` both give the meta function", key="meta", other="like")
+            message, places = "`like` and `meta` both give the meta function", {"key": "meta", "other": "like"}
+            refuse(codes.CONTRADICTION, message, **places, other_label="the other one")
         return self
 
 
@@ -305,7 +306,7 @@ class _OneKind:
         if len(found) > 1:
             listed = " and ".join(f"`{kind}`" for kind in found)
             message = f"an entry has one kernel kind, and this has {listed}"
-            refuse(codes.KERNEL_KIND, message, key=found[1], other=found[0])
+            refuse(codes.KERNEL_KIND, message, key=found[1], other=found[0], other_label="the first one")
         if not found:
             for key in value:
                 if key not in _FIELDS and (label := did_you_mean(key, self._kinds)):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes
 from acmegen.diagnostics.edits import line_starts
 from acmegen.manifest.scalar_places import scalar_places
 from acmegen.manifest.values import MAX_VALUES, PLAIN, STANDARD, TOO_DEEP, Builder, Entries, node_span
@@ -83,6 +83,14 @@ class Source:
         node, key_node = self._find(path)
         empty = isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
         return node_span(self.path, key_node if key_node is not None and (key or empty) else node)
+
+    def written(self, path: NodePath) -> str | None:
+        """The single value at `path` as the file has it, without quotes; None where there is none."""
+        try:
+            node, _ = self._find(path)
+        except KeyError:
+            return None
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else None
 
     def slice(self, path: NodePath, start: int, end: int, key: bool = False) -> Span:
         """The place of characters `start` to `end` of the text at `path`, or of its key, in any style of YAML.
@@ -247,6 +255,12 @@ def _syntax_error(path: Path, text: str, error: yaml.MarkedYAMLError) -> Diagnos
         return Diagnostic(codes.YAML_LIMIT, TOO_DEEP, span)
     if mark and text[mark.index : mark.index + 1] == "\t":
         return Diagnostic(codes.YAML_SYNTAX, "a tab cannot indent YAML", span, help="use spaces")
+    if mark and (error.problem or "").startswith("mapping values are not allowed"):
+        return _misplaced_key(path, text, mark)
+    if error.context_mark and error.problem == "could not find expected ':'":
+        unspaced = _missing_space(path, text, error.context_mark.line)
+        if unspaced is not None:
+            return unspaced
     if error.context_mark and error.context == _QUOTED and "end of stream" in (error.problem or ""):
         span = _mark_span(path, text, error.context_mark)
         return Diagnostic(codes.YAML_SYNTAX, "not valid YAML: this quote is not closed", span)
@@ -257,3 +271,34 @@ def _syntax_error(path: Path, text: str, error: yaml.MarkedYAMLError) -> Diagnos
     problem = re.sub(r"'([^']+)'", r"`\1`", error.problem or "the reader gave up here")
     problem = problem.replace("did not find expected", "expected")
     return Diagnostic(codes.YAML_SYNTAX, f"not valid YAML: {problem}", span, secondary=secondary)
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+# A line that starts with `key:value`, which is a text: the beginning of one that goes on below.
+_NO_SPACE = re.compile(r"[ \t-]*[^\s:#'\"{}\[\],&*!|>%@`]+(:)[^\s:/]")
+
+
+def _missing_space(path: Path, text: str, line: int) -> Diagnostic | None:
+    """The mistake in a line, counted from 0, that should be a key and a value; None where it is not such a line."""
+    match = _NO_SPACE.match(text, line_starts(text)[line])
+    if match is None:
+        return None
+    number, column = _line_and_column(text, match.start(1))
+    span = Span(path, number, column, number, column + 1)
+    message = "not valid YAML: a space is missing after `:`"
+    return Diagnostic(codes.YAML_SYNTAX, message, span, help="write `key: value`", edits=(Edit(span, ": "),))
+
+
+def _misplaced_key(path: Path, text: str, mark: yaml.Mark) -> Diagnostic:
+    """What is wrong when a `:` makes a key where none can stand."""
+    lines = _LINE_END.split(text)
+    if ": " in lines[mark.line][: mark.column]:
+        message = "not valid YAML: this line has a key and a value already"
+        remedy = "write a mapping in a line in braces, `key: {other: value}`, and a text with `: ` in quotes"
+        return Diagnostic(codes.YAML_SYNTAX, message, _mark_span(path, text, mark), help=remedy)
+    above = next((number for number in range(mark.line - 1, -1, -1) if lines[number].strip()), 0)
+    message = "not valid YAML: a key cannot stand here, since what is above has a value already"
+    indented = Diagnostic(
+        codes.YAML_SYNTAX, message, _mark_span(path, text, mark), help="indent it like the keys beside it"
+    )
+    return _missing_space(path, text, above) or indented

@@ -67,7 +67,7 @@ class TileOpsKernel(Model):
             found = " and ".join(f"`{name}`" for name in given) or "none"
             message = f"a kernel is one of `expression`, `python` and `reference`, and this has {found}"
             places = dict(zip(("other", "key"), given, strict=False)) if given else {}
-            refuse(codes.KERNEL_KIND, message, **places)
+            refuse(codes.KERNEL_KIND, message, **places, other_label="the first one")
         return self
 
 

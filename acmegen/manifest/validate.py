@@ -9,7 +9,18 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Edit, Note, Span, codes, did_you_mean, quote, sure_fix
+from acmegen.diagnostics import (
+    Diagnostic,
+    DiagnosticError,
+    Edit,
+    Note,
+    Span,
+    codes,
+    did_you_mean,
+    quote,
+    sure_fix,
+    text_at,
+)
 from acmegen.manifest.edits import removed, replaced
 from acmegen.manifest.locate import Place, locate
 from acmegen.manifest.source import NodePath, Source
@@ -28,15 +39,16 @@ _EXPECTED = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
+_NO_SPACE = re.compile(r"[^\s:]+:[^\s:]")
 _LIMITS = {"greater_than_equal": "{ge} or more", "less_than_equal": "{le} or less"}
 
-# Which file each kind of manifest belongs in.
-_FILES = {
+KINDS = {
     "backend/v1": "backend.yaml",
     "allocator/v1": "allocator.yaml",
     "ops/v1": "ops/*.yaml",
     "tileops/v1": "tileops.yaml",
 }
+"""Which file each kind of manifest belongs in."""
 
 
 def validate(model: type[M], source: Source) -> M:
@@ -49,8 +61,8 @@ def validate(model: type[M], source: Source) -> M:
     try:
         return model.model_validate(source.data)
     except ValidationError as error:
-        errors = error.errors(include_url=False)
-        kind = [error for error in errors if error["loc"] == ("manifest",) and error["type"] != "missing"]
+        errors = list(_each(error.errors(include_url=False)))
+        kind = [error for error in errors if error["loc"] == ("manifest",) and error["input"] in [*KINDS]]
         raise DiagnosticError(_diagnostics(model, source, kind or errors)) from error
 
 
@@ -66,6 +78,16 @@ def check_value(kind: Any, value: object) -> None:
         found = error.errors()[0]
         context = found["ctx"]
         raise DiagnosticError([Diagnostic(found["type"], context["message"], help=context.get("help"))]) from error
+
+
+def _each(errors: Iterable[ErrorDetails]) -> Iterator[ErrorDetails]:
+    """`errors`, and each of those that one validator raised together."""
+    for error in errors:
+        if error["type"] == "refusals":
+            for refusal in error["ctx"]["refusals"]:
+                yield {**error, "type": refusal.type, "ctx": refusal.context}
+        else:
+            yield error
 
 
 def _diagnostics(model: type[BaseModel], source: Source, errors: list[ErrorDetails]) -> Iterator[Diagnostic]:
@@ -119,18 +141,37 @@ def _diagnostic(source: Source, error: ErrorDetails, place: Place) -> Diagnostic
         message = f"unknown {_what(path[:-1])} {quote(name)}"
         return Diagnostic(codes.UNKNOWN_FIELD, message, source.span(path, key=True), label=label, edits=edits)
     if kind in _EXPECTED:
-        found = quote(value) if isinstance(value, float) and _EXPECTED[kind] == "a whole number" else describe(value)
-        return Diagnostic(codes.WRONG_TYPE, f"expected {_EXPECTED[kind]}, found {found}", span)
+        return _wrong_type(source, _EXPECTED[kind], value, place)
     if kind == "literal_error":
         return _not_a_choice(source, path, value, context["expected"], span)
     if kind in _LIMITS:
         limit = _LIMITS[kind].format(**context)
-        return Diagnostic(codes.WRONG_VALUE, f"{quote(value)} is out of range, which is {limit}", span)
+        shown = quote(source.written(path) or value)
+        return Diagnostic(codes.WRONG_VALUE, f"{shown} is out of range, which is {limit}", span)
     if kind in ("too_short", "string_too_short"):
         return Diagnostic(codes.WRONG_VALUE, "this cannot be empty", span)
     if kind == "too_long":
         return Diagnostic(codes.WRONG_VALUE, f"this has more than {context['max_length']} items", span)
     return Diagnostic(codes.WRONG_VALUE, error["msg"][:1].lower() + error["msg"][1:], span)
+
+
+def _wrong_type(source: Source, expected: str, value: object, place: Place) -> Diagnostic:
+    written, span = source.written(place.path), source.span(place.path, key=place.key)
+    fraction = isinstance(value, float) and expected == "a whole number"
+    found = quote(written) if fraction and written is not None else describe(value)
+    right = None  # what is written, as what was expected
+    if isinstance(value, str | int | float) and written:
+        if expected == "a list":
+            right = f"[{written}]"
+        elif expected == "a mapping" and (len(place.inner) == 1 or "kind" in place.inner):
+            right = f"{{{'kind' if 'kind' in place.inner else place.inner[0]}: {written}}}"
+    remedy = f"write {quote(right)}" if right else None
+    if expected == "a mapping" and isinstance(value, str) and _NO_SPACE.match(value):
+        right, remedy = None, "a space is missing after `:`"
+    if expected == "text" and isinstance(value, bool | int | float):
+        remedy = "put it in quotes"
+    edits = (Edit(span, right),) if right and text_at(source.text, span) == written else ()
+    return Diagnostic(codes.WRONG_TYPE, f"expected {expected}, found {found}", span, help=remedy, edits=edits)
 
 
 def _refusal(source: Source, code: str, context: dict[str, Any], place: Place) -> Diagnostic:
@@ -139,19 +180,30 @@ def _refusal(source: Source, code: str, context: dict[str, Any], place: Place) -
     written = [path for path in named if _is_written(source, path)]
     key = place.key if not named else True
     target = written[0] if written else place.path
-    notes = tuple(Note(_place(source, path), "and here") for path in written[1:])
+    notes = tuple(Note(_place(source, path), context.get("other_label", "and here")) for path in written[1:])
     meant = context.get("replacement")
     edits: tuple[Edit, ...] = ()
     if meant is not None:
         edits = replaced(source, target, meant, key) if meant else removed(source, target)
     return Diagnostic(
         code,
-        context["message"],
+        _message(source, context, place.path),
         _place(source, target) if written else source.span(place.path, key=place.key),
         label=context.get("label", ""),
         secondary=notes,
         help=context.get("help"),
         edits=edits,
+    )
+
+
+def _message(source: Source, context: dict[str, Any], path: NodePath) -> str:
+    """The message, with the values that it speaks of as they were written."""
+    message: str = context["message"]
+    if "values" not in context:
+        return message
+    values: dict[str, tuple[NodePath, object]] = context["values"]
+    return message.format(
+        **{name: quote(source.written((*path, *inner)) or value) for name, (inner, value) in values.items()}
     )
 
 
@@ -176,11 +228,12 @@ def _not_a_choice(source: Source, path: NodePath, value: Any, expected: str, spa
     choices = re.findall(r"'([^']*)'", expected)
     words = expected.replace("'", "`").replace("True", "`true`")
     if not isinstance(value, str):
-        return Diagnostic(codes.WRONG_TYPE, f"expected {words}, found {describe(value)}", span)
+        found = f"`{str(value).lower()}`" if isinstance(value, bool) else describe(value)
+        return Diagnostic(codes.WRONG_TYPE, f"expected {words}, found {found}", span)
     label, meant = did_you_mean(value, choices), sure_fix(value, choices)
     remedy = None
-    if path == ("manifest",) and value in _FILES:
-        label, meant, remedy = "", None, f"a manifest of this kind belongs in {_FILES[value]}"
+    if path == ("manifest",) and value in KINDS:
+        label, meant, remedy = "", None, f"a manifest of this kind belongs in {KINDS[value]}"
     edits = replaced(source, path, meant) if meant else ()
     message = f"expected {words}, found {quote(value)}"
     return Diagnostic(codes.WRONG_VALUE, message, span, label=label, help=remedy, edits=edits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import yaml
 
@@ -31,15 +31,19 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\
 def node_span(path: Path, node: yaml.Node) -> Span:
     """The place of `node`."""
     start, end = node.start_mark, _end_mark(node)
-    width = 1 if start.index == end.index else 0  # nothing at all, as an item of a list, is one character wide
-    return Span(path, start.line + 1, start.column + 1, end.line + 1, end.column + 1 + width)
+    if end.index <= start.index:  # nothing at all, as an item of a list, is one character wide
+        return Span(path, start.line + 1, start.column + 1, start.line + 1, start.column + 2)
+    return Span(path, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
 
 
 def _end_mark(node: yaml.Node) -> yaml.Mark:
     # The parser ends a block collection where the next token starts, which may be lines below.
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
-        return _end_mark(last[1] if isinstance(last, tuple) else last)
+        before, item = last if isinstance(last, tuple) else (node, last)
+        if item.start_mark.index <= before.start_mark.index:  # an alias has the marks of what it stands for
+            return cast(yaml.Mark, node.start_mark if before is node else before.end_mark)
+        node = item
     return node.end_mark
 
 
@@ -66,6 +70,7 @@ class Builder:
         self._text = text
         self._built: dict[int, tuple[Any, int]] = {}  # node -> its data and its number of values, aliases expanded
         self._open: set[int] = set()
+        self._too_many = False
 
     def build(self, node: yaml.Node, depth: int) -> Any:
         return self._build(node, depth)[0]
@@ -86,7 +91,9 @@ class Builder:
         result = build(node, depth)
         self._open.remove(id(node))
         if result[1] > MAX_VALUES:
-            self._report(codes.YAML_LIMIT, f"more than {MAX_VALUES:,} values, with aliases expanded", node)
+            if not self._too_many:  # what holds this node, or is expanded like it, is as large for the same reason
+                self._report(codes.YAML_LIMIT, f"more than {MAX_VALUES:,} values, with aliases expanded", node)
+            self._too_many = True
             result = None, 1
         self._built[id(node)] = result
         return result

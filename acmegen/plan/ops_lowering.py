@@ -126,6 +126,8 @@ class _Lowering:
                 self._unknown += 1
                 self._diagnostics.append(unknown_operator(placed, self._operators, version, suggest=suggest))
             return False
+        if placed.unknown:
+            return False
         group = self._operators.group_of(placed.name)
         found = list(
             check_operator(
@@ -315,7 +317,7 @@ class _Lowering:
             try:
                 parsed[name] = parse_schema(placed.schema, placed.namespace)
             except SchemaError as error:
-                self._diagnostics.append(error.diagnostic(codes.BAD_SCHEMA, placed.source, placed.path, key=True))
+                self._diagnostics += error.diagnostics(codes.BAD_SCHEMA, placed.source, placed.path, key=True)
         functions = ((function, self._entry_span(function)) for function in self._functions())
         self._diagnostics += collisions(functions, parsed, self._project.custom)
         for name, operator in sorted(parsed.items()):
@@ -453,7 +455,7 @@ class _Lowering:
         self._diagnostics.append(Diagnostic(code, message, span, label=label, edits=edits))
 
     def _report_expression(self, placed: PlacedOperator | PlacedCustom, error: ExpressionError) -> None:
-        self._diagnostics.append(error.diagnostic(codes.BAD_EXPRESSION, placed.source, (*placed.path, "expr")))
+        self._diagnostics += error.diagnostics(codes.BAD_EXPRESSION, placed.source, (*placed.path, "expr"))
 
 
 def _place(placed: PlacedOperator | PlacedCustom) -> Place:

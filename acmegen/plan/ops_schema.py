@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from acmegen.cpp_keywords import CPP_KEYWORDS
 from acmegen.facts.operators import Argument, Operator, Return
@@ -103,6 +103,9 @@ _RETURN = re.compile(r"Tensor(?P<alias>\([a-z]!\))?( +(?P<name>[A-Za-z_][A-Za-z0
 _SCHEMA = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\.(?P<overload>[A-Za-z_][A-Za-z0-9_]*))?\(", re.DOTALL)
 
 
+_MAX_MISTAKES = 20  # of one schema; more are not looked for
+
+
 class SchemaError(TextError):
     """A schema that is not in the language."""
 
@@ -111,19 +114,23 @@ def parse_schema(schema: str, namespace: str) -> Operator:
     """Read the schema of a custom operator, given without its namespace.
 
     Raises:
-        SchemaError: it uses what custom operators cannot have.
+        SchemaError: it uses what custom operators cannot have; the further ones are in it.
     """
     head = _SCHEMA.match(schema)
     arrow = schema.rfind("->")
     close = schema.rfind(")", 0, arrow)
     if head is None or arrow < 0 or close < head.end() - 1:
         raise SchemaError("write a schema as `name(Tensor x, …) -> Tensor`", 0, len(schema))
-    arguments = _arguments(schema, head.end(), close)
-    returns = _returns(schema, arrow + 2)
     base, overload = head.group("name"), head.group("overload") or ""
-    _check_name(base, head.start("name"))
+    errors = list(_wrong_name(base, head.start("name")))
     if overload:
-        _check_overload(overload, head.start("overload"))
+        errors += _wrong_overload(overload, head.start("overload"))
+    arguments = _arguments(schema, head.end(), close, errors)
+    returns = _returns(schema, arrow + 2, errors)
+    if errors:
+        first, *further = errors
+        first.further = tuple(further)
+        raise first
     mutable = any(argument.is_mutable for argument in arguments)
     name = f"{base}.{overload}" if overload else base
     identifier = f"{namespace}_{base}" + (f"_{overload}" if overload else "")
@@ -149,21 +156,21 @@ def parse_schema(schema: str, namespace: str) -> Operator:
     )
 
 
-def _check_word(name: str, offset: int) -> None:
+def _wrong_word(name: str, offset: int) -> Iterator[SchemaError]:
     if name in _WORDS:
-        raise SchemaError(f"`{name}` is a word of torch's schema language", offset, len(name))
+        yield SchemaError(f"`{name}` is a word of torch's schema language", offset, len(name))
 
 
-def _check_name(name: str, offset: int) -> None:
-    _check_word(name, offset)
+def _wrong_name(name: str, offset: int) -> Iterator[SchemaError]:
+    yield from _wrong_word(name, offset)
     if name in _HIDDEN_NAMES or name.startswith("__"):
-        raise SchemaError(f"an operator called `{name}` cannot be reached through `torch.ops`", offset, len(name))
+        yield SchemaError(f"an operator called `{name}` cannot be reached through `torch.ops`", offset, len(name))
 
 
-def _check_overload(name: str, offset: int) -> None:
-    _check_word(name, offset)
+def _wrong_overload(name: str, offset: int) -> Iterator[SchemaError]:
+    yield from _wrong_word(name, offset)
     if name in _HIDDEN_OVERLOADS or name.startswith("__"):
-        raise SchemaError(f"an overload cannot be called `{name}`", offset, len(name))
+        yield SchemaError(f"an overload cannot be called `{name}`", offset, len(name))
 
 
 def _cpp_name(name: str) -> str:
@@ -174,48 +181,65 @@ def _cpp_name(name: str) -> str:
     return f"{name}_" if taken or name.startswith("__") or any(map(str.isupper, name)) else name
 
 
-def _arguments(schema: str, start: int, end: int) -> tuple[Argument, ...]:
+def _arguments(schema: str, start: int, end: int, errors: list[SchemaError]) -> tuple[Argument, ...]:
+    """The arguments in `schema[start:end]`; those that are wrong are left out, and noted in `errors`."""
     arguments: list[Argument] = []
     keyword_only = False
+    before = len(errors)
     for offset, text in _pieces(schema, start, end):
+        if len(errors) >= _MAX_MISTAKES:
+            break
         if text == "*":
             keyword_only = True
             continue
         match = _ARGUMENT.fullmatch(text)
         if match is None:
-            raise SchemaError("write an argument as `Tensor x` or `float eps=1e-5`", offset, len(text))
-        type_ = match.group("type") + match.group("suffix")
-        if type_ not in _TYPES:
-            message = f"a custom operator cannot have an argument of type `{type_}`"
-            raise SchemaError(message, offset, match.end("suffix"), wrong=type_, known=_TYPES)
-        is_mutable = match.group("alias") is not None
-        if is_mutable and type_ != "Tensor":
-            raise SchemaError("only a `Tensor` can be written to", offset, len(text))
-        default = match.group("default")
-        if default is not None and not _is_default(type_, default):
-            message = f"`{default}` is not a default value for the type `{type_}`"
-            raise SchemaError(message, offset + match.start("default"), len(default))
-        if default is None and not keyword_only and arguments and arguments[-1].default is not None:
-            raise SchemaError("an argument without a default value follows one that has one", offset, len(text))
-        name = match.group("name")
-        _check_word(name, offset + match.start("name"))
-        if any(argument.name == name for argument in arguments):
-            raise SchemaError(f"two arguments are called `{name}`", offset + match.start("name"), len(name))
-        arguments.append(
-            Argument(
-                name=name,
-                cpp_name=_cpp_name(name),
-                type=type_,
-                cpp_type="at::Tensor &" if is_mutable else _TYPES[type_],
-                default=default,
-                is_mutable=is_mutable,
-                is_out=False,
-                keyword_only=keyword_only,
-            )
+            errors.append(SchemaError("write an argument as `Tensor x` or `float eps=1e-5`", offset, len(text)))
+            continue
+        found = list(_wrong_argument(match, offset, arguments, keyword_only))
+        errors += found
+        if not found:
+            arguments.append(_argument(match, keyword_only))
+    if len(errors) == before and not any(argument.is_tensor_like for argument in arguments):
+        errors.append(
+            SchemaError("a custom operator needs a tensor argument: it says where to run", start, end - start)
         )
-    if not any(argument.is_tensor_like for argument in arguments):
-        raise SchemaError("a custom operator needs a tensor argument: it says where to run", start, end - start)
     return tuple(arguments)
+
+
+def _argument(match: re.Match[str], keyword_only: bool) -> Argument:
+    name, type_, is_mutable = match["name"], match["type"] + match["suffix"], match["alias"] is not None
+    return Argument(
+        name=name,
+        cpp_name=_cpp_name(name),
+        type=type_,
+        cpp_type="at::Tensor &" if is_mutable else _TYPES[type_],
+        default=match["default"],
+        is_mutable=is_mutable,
+        is_out=False,
+        keyword_only=keyword_only,
+    )
+
+
+def _wrong_argument(
+    match: re.Match[str], offset: int, before: Sequence[Argument], keyword_only: bool
+) -> Iterator[SchemaError]:
+    """What is wrong with the argument that `match` is of a text at `offset`, after the arguments `before`."""
+    type_, default, length = match["type"] + match["suffix"], match["default"], len(match.group())
+    if type_ not in _TYPES:
+        message = f"a custom operator cannot have an argument of type `{type_}`"
+        yield SchemaError(message, offset, match.end("suffix"), wrong=type_, known=_TYPES)
+    elif match["alias"] is not None and type_ != "Tensor":
+        yield SchemaError("only a `Tensor` can be written to", offset, length)
+    elif default is not None and not _is_default(type_, default):
+        message = f"`{default}` is not a default value for the type `{type_}`"
+        yield SchemaError(message, offset + match.start("default"), len(default))
+    if default is None and not keyword_only and before and before[-1].default is not None:
+        yield SchemaError("an argument without a default value follows one that has one", offset, length)
+    name, place = match["name"], offset + match.start("name")
+    yield from _wrong_word(name, place)
+    if any(argument.name == name for argument in before):
+        yield SchemaError(f"two arguments are called `{name}`", place, len(name))
 
 
 def _is_default(type_: str, default: str) -> bool:
@@ -234,7 +258,7 @@ def _is_default(type_: str, default: str) -> bool:
     return True
 
 
-def _returns(schema: str, start: int) -> tuple[Return, ...]:
+def _returns(schema: str, start: int, errors: list[SchemaError]) -> tuple[Return, ...]:
     text = schema[start:].strip()
     begin = schema.index(text, start) if text else start
     if text == "()":
@@ -247,9 +271,12 @@ def _returns(schema: str, start: int) -> tuple[Return, ...]:
     for offset, piece in pieces:
         match = _RETURN.fullmatch(piece)
         if match is None:
-            raise SchemaError("a custom operator returns `Tensor`, or `(Tensor, Tensor)`", offset, len(piece))
+            message, word = "a custom operator returns `Tensor`, or `(Tensor, Tensor)`", piece.split(" ")[0]
+            wrong = "" if word == "Tensor" else word
+            errors.append(SchemaError(message, offset, len(wrong or piece), wrong=wrong, known=["Tensor"]))
+            continue
         if match.group("name") is not None:
-            _check_word(match.group("name"), offset + match.start("name"))
+            errors += _wrong_word(match.group("name"), offset + match.start("name"))
         returns.append(Return(match.group("name"), "Tensor", match.group("alias") is not None))
     return tuple(returns)
 

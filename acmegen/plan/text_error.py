@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from acmegen.diagnostics import Diagnostic, Edit, did_you_mean, sure_fix, text_at
 from acmegen.manifest.source import NodePath, Source
@@ -19,6 +19,7 @@ class TextError(Exception):
         label: "did you mean `x`?", or empty.
         wrong: the name that is not known; empty when the mistake is another one.
         meant: the name that was no doubt meant, or None.
+        further: more mistakes in the same text, none of which follows from another.
     """
 
     def __init__(
@@ -39,6 +40,12 @@ class TextError(Exception):
         self.label = did_you_mean(wrong, known)
         self.wrong = wrong
         self.meant = sure_fix(wrong, known)
+        self.further: tuple[TextError, ...] = ()
+
+    def diagnostics(self, code: str, source: Source, path: NodePath, key: bool = False) -> Iterator[Diagnostic]:
+        """The diagnostics of this mistake and of the further ones, as `diagnostic` gives each."""
+        for error in (self, *self.further):
+            yield error.diagnostic(code, source, path, key)
 
     def diagnostic(self, code: str, source: Source, path: NodePath, key: bool = False) -> Diagnostic:
         """The diagnostic of a mistake in the text at `path` of a manifest, or in its key."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from packaging.specifiers import SpecifierSet
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes, did_you_mean, sure_fix
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes, did_you_mean, quote, sure_fix
 from acmegen.facts.tileops import TileOpsInstall, TileOpsOp
 from acmegen.manifest.load import TILEOPS, Project
 from acmegen.manifest.source import NodePath
@@ -21,6 +21,9 @@ from acmegen.plan.tileops import (
     unknown_names,
 )
 
+# Where so many ops are unknown, the manifest was written for another TileOPs.
+_SUGGESTIONS = 25
+
 
 def lower_tileops(project: Project, installed: TileOpsInstall | None) -> TileOpsPlan | None:
     """The TileOPs target that `project` declares; None without a tileops.yaml.
@@ -32,23 +35,16 @@ def lower_tileops(project: Project, installed: TileOpsInstall | None) -> TileOps
     manifest = project.tileops
     if manifest is None:
         return None
-    _check_installed(project, manifest, installed)
-    assert installed is not None  # checked above
-    diagnostics: list[Diagnostic] = []
+    if installed is None:
+        raise DiagnosticError([_not_installed(project)])
+    diagnostics = list(_out_of_range(project, manifest, installed))
     kernels = []
+    unknown = 0
     for key, entry in sorted(manifest.ops.items()):
         fact = installed.ops.get(key)
         if fact is None:
-            meant = sure_fix(key, installed.ops)
-            diagnostics.append(
-                Diagnostic(
-                    codes.TILEOPS_UNKNOWN_OP,
-                    f"TileOPs {installed.version} has no op `{key}`",
-                    project.span(TILEOPS, "ops", key, key=True),
-                    label=did_you_mean(key, installed.ops),
-                    edits=project.renamed(TILEOPS, ("ops", key), meant) if meant else (),
-                )
-            )
+            diagnostics.append(_unknown_op(project, installed, key, suggest=unknown < _SUGGESTIONS))
+            unknown += 1
             continue
         kernel = _kernel(project, fact, entry, diagnostics)
         if kernel is not None:
@@ -64,37 +60,43 @@ def lower_tileops(project: Project, installed: TileOpsInstall | None) -> TileOps
     )
 
 
-def _check_installed(project: Project, manifest: TileOpsManifest, installed: TileOpsInstall | None) -> None:
-    if installed is None:
-        raise DiagnosticError(
-            [
-                Diagnostic(
-                    codes.TILEOPS_MISSING,
-                    "TileOPs is not installed, and this manifest needs its op signatures",
-                    project.span(TILEOPS, "manifest"),
-                    help="`pip install --ignore-requires-python tileops`, or do without: remove this manifest, or make "
-                    "the project with `acmegen new-backend --without-tileops`",
-                )
-            ]
-        )
+def _not_installed(project: Project) -> Diagnostic:
+    return Diagnostic(
+        codes.TILEOPS_MISSING,
+        "TileOPs is not installed, and this manifest needs its op signatures",
+        project.span(TILEOPS, "manifest"),
+        help="`pip install --ignore-requires-python tileops`, or do without: remove this manifest, or make "
+        "the project with `acmegen new-backend --without-tileops`",
+    )
+
+
+def _out_of_range(project: Project, manifest: TileOpsManifest, installed: TileOpsInstall) -> Iterator[Diagnostic]:
     if not SpecifierSet(manifest.requires).contains(installed.version, prereleases=True):
-        raise DiagnosticError(
-            [
-                Diagnostic(
-                    codes.TILEOPS_OUT_OF_RANGE,
-                    f"TileOPs {installed.version} is installed, which is not in `{manifest.requires}`",
-                    project.span(TILEOPS, "requires"),
-                    help="install a TileOPs from the range, or widen it",
-                )
-            ]
+        yield Diagnostic(
+            codes.TILEOPS_OUT_OF_RANGE,
+            f"TileOPs {installed.version} is installed, which is not in `{manifest.requires}`",
+            project.span(TILEOPS, "requires"),
+            help="install a TileOPs from the range, or widen it",
         )
+
+
+def _unknown_op(project: Project, installed: TileOpsInstall, key: str, *, suggest: bool) -> Diagnostic:
+    """TileOPs has no op of that name. To `suggest` others takes some milliseconds."""
+    meant = sure_fix(key, installed.ops) if suggest else None
+    return Diagnostic(
+        codes.TILEOPS_UNKNOWN_OP,
+        f"TileOPs {installed.version} has no op {quote(key)}",
+        project.span(TILEOPS, "ops", key, key=True),
+        label=did_you_mean(key, installed.ops) if suggest else "",
+        edits=project.renamed(TILEOPS, ("ops", key), meant) if meant else (),
+    )
 
 
 def _kernel(
     project: Project, fact: TileOpsOp, entry: TileOpsEntry, diagnostics: list[Diagnostic]
 ) -> TileOpsKernel | None:
     """The plan of one op; None, with the reason in `diagnostics`, when it cannot be had."""
-    key = fact.key
+    key, before = fact.key, len(diagnostics)
     reference = entry.reference or _call_of_reference(fact)
     if reference is None:
         diagnostics.append(
@@ -105,7 +107,6 @@ def _kernel(
                 help="write `reference:`, an expression of torch's that computes the same on CPU tensors",
             )
         )
-        return None
     expression, builder = entry.kernel.expression, None
     if entry.kernel.python is not None:
         module, function = entry.kernel.python.split(":")
@@ -118,11 +119,10 @@ def _kernel(
         written.append((entry.reference, ("ops", key, "reference")))
     if entry.kernel.expression is not None:
         written.append((entry.kernel.expression, ("ops", key, "kernel", "expression")))
-    before = len(diagnostics)
     for text, path in written:
         for error in _mistakes(key, text, known):
             diagnostics.append(error.diagnostic(codes.TILEOPS_EXPRESSION, project.sources[TILEOPS], path))
-    if len(diagnostics) > before:
+    if reference is None or len(diagnostics) > before:
         return None
     return TileOpsKernel(
         op=key,

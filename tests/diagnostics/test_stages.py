@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acmegen.diagnostics import DiagnosticError, codes
+from acmegen.diagnostics import DiagnosticError, codes, format_texts
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
+from acmegen.manifest.driver import DriverPreset
+from acmegen.manifest.load import STAND_INS
 from acmegen.manifest.model import Model
 from acmegen.manifest.ops import OpsManifest
 from acmegen.manifest.salvage import salvage
@@ -84,11 +87,58 @@ def test_nothing_follows_from_a_fault_of_yaml(tmp_path: Path, text: str, code: s
     assert found(tmp_path, text) == [code]
 
 
-def test_without_a_driver_or_a_name_the_rest_is_not_guessed(tmp_path: Path) -> None:
-    driver = "# backend.yaml\nmanifest: backend/v1\nname: nova\ndriver: simulater\n"
-    assert codes.UNKNOWN_OPERATOR not in found(tmp_path / "driver", driver + UNKNOWN)
-    name = "# backend.yaml\nmanifest: backend/v1\nname: cuda\n"
-    assert found(tmp_path / "name", name + UNKNOWN) == [codes.RESERVED_NAME]
+@pytest.mark.parametrize(
+    ("backend", "code"),
+    [
+        ("manifest: backend/v1\nname: class\n", codes.BAD_NAME),
+        ("manifest: backend/v1\nname: cuda\n", codes.RESERVED_NAME),
+        ("manifest: backend/v1\n", codes.MISSING_FIELD),
+        ("manifest: backend/v1\nname: nova\ndriver: simulater\n", codes.WRONG_VALUE),
+        ("manifest: backend/v1\nname: nova\ndriver: 5\n", codes.WRONG_TYPE),
+        ("manifest: backend/v1\nname: nova\nlibrary: 5\n", codes.WRONG_TYPE),
+        ("manifest: backend/v1\nname: nova\nfallback: {policy: refrence}\n", codes.WRONG_VALUE),
+        ("manifest: backend/v1\nname: nova\npython_package: tileops_nova\n", codes.RESERVED_NAME),
+        ("manifest: backend/v1\nname: nova\ncpp_library: sim_blas\nlibrary:\n  {headers: [a.h], link: [sim_blas], "
+         "dtype: t, dtypes: {}}\n", codes.RESERVED_NAME),
+        ("manifest: backend/v2\nname: nova\n", codes.WRONG_VALUE),
+        ("manifest: ops/v1\nname: nova\n", codes.WRONG_VALUE),
+        ("name: nova\n", codes.MISSING_FIELD),
+        ("name: {{\n", codes.YAML_SYNTAX),
+    ],
+)  # fmt: skip
+def test_a_backend_that_is_wrong_hides_nothing_of_the_operators_and_makes_none_of_them_wrong(
+    tmp_path: Path, backend: str, code: str
+) -> None:
+    others = """  mm: {library: simGemm, dtypes: [floating], args: [stream, self, mat2, out]}
+  abs: {expr: abs(self), dtypes: [floating]}
+custom:
+  "twice(Tensor x) -> Tensor": {expr: x + x, dtypes: [float32], like: x, backward: twice_backward}
+  "twice_backward(Tensor grad) -> Tensor": {user: {}, like: grad}
+"""
+    expected = [code, codes.UNKNOWN_OPERATOR]
+    assert sorted(found(tmp_path, f"# backend.yaml\n{backend}{UNKNOWN}{others}")) == sorted(expected)
+
+
+def test_an_entry_that_is_wrong_may_have_a_name_that_is_not_known_too(tmp_path: Path) -> None:
+    text = """# ops/ops.yaml
+manifest: ops/v1
+ops:
+  mul.Tensr: {expr: self * other, dtypes: [flaot32]}
+  add.Tensor: {expr: self + other, dtypes: [flaot32]}
+  add.out: 5
+# tileops.yaml
+manifest: tileops/v1
+ops:
+  GELUFwdOpp: {kernel: {referenec: true}}
+  SiLUFwdOp: {kernel: {referenec: true}}
+"""
+    expected = [codes.UNKNOWN_DTYPE] * 2 + [codes.UNKNOWN_OPERATOR, codes.KERNEL_KIND, codes.TILEOPS_UNKNOWN_OP]
+    assert sorted(found(tmp_path, text)) == sorted([*expected, codes.UNKNOWN_FIELD, codes.UNKNOWN_FIELD])
+
+
+def test_a_manifest_in_the_file_of_another_kind_is_that_one_mistake(tmp_path: Path) -> None:
+    text = "# ops/a.yaml\nmanifest: tileops/v1\nops: {no_such_op: user}\n"
+    assert found(tmp_path, text) == [codes.WRONG_VALUE]
 
 
 def test_an_entry_that_is_left_out_is_not_missed_by_another(tmp_path: Path) -> None:
@@ -110,21 +160,41 @@ def test_torch_that_is_missing_and_manifests_that_are_wrong(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("model", "data", "rest"),
     [
-        (OpsManifest, {"manifest": "ops/v1", "ops": {"a": "user", "b": 1}}, {"ops": {"a": {"user": {}}}}),
+        (OpsManifest, {"manifest": "ops/v1", "ops": {"a": "user", "b": 1}}, {"ops": {"a": {}, "b": {}}}),
+        (OpsManifest, {"manifest": "ops/v1", "custom": {"f(Tensor x) -> Tensor": 1}}, {}),
         (OpsManifest, {"manifest": "ops/v1", "ops": {"a b": "user", "b": "user"}}, {"ops": {"b": {"user": {}}}}),
         (OpsManifest, {"manifest": "ops/v1", "ops": 7, "include": ("core",)}, {"include": ["core"]}),
-        (OpsManifest, {"manifest": "ops/v2"}, None),
-        (OpsManifest, {"ops": {}}, None),
+        (OpsManifest, {"manifest": "ops/v2", "include": ("core",)}, {"include": ["core"]}),
+        (OpsManifest, {"include": ("core",)}, {"include": ["core"]}),
         (AllocatorManifest, {"manifest": "allocator/v1", "device": {"kind": 1}, "x": 1}, {}),
         (BackendManifest, {"manifest": "backend/v1", "name": "nova", "x": 1}, {"name": "nova"}),
-        (BackendManifest, {"manifest": "backend/v1", "name": "nova", "driver": 1}, None),
-        (BackendManifest, {"manifest": "backend/v1"}, None),
+        (BackendManifest, {"manifest": "backend/v1", "name": "nova", "driver": 1}, {"name": "nova", "driver": "x"}),
+        (BackendManifest, {"manifest": "backend/v1"}, {"name": "stand_in"}),
+        (DriverPreset, {"driver": 1}, None),
     ],
 )
 def test_what_is_left_of_a_manifest(model: type[Model], data: dict[str, Any], rest: dict[str, Any] | None) -> None:
-    left = salvage(model, data)
+    left = salvage(model, data, STAND_INS[model])
     assert (left is None) == (rest is None)
     if left is not None and rest is not None:
         shown = left.model_dump(exclude_unset=True, exclude={"manifest"}, mode="json")
         assert {name for name in shown if shown[name]} == rest.keys()
         assert all(shown[name].keys() == rest[name].keys() for name in rest if isinstance(rest[name], dict))
+
+
+@pytest.mark.parametrize(
+    ("head", "entry"),
+    [
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops:\n", "  nop{}: {{libary: simGemm, dtypes: [floating]}}\n"),
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops:\n", "  nop{}: reference\n"),
+        ("# ops/ops.yaml\nmanifest: ops/v1\nops:\n {{", '"nop{}": {{dtyps: [flaot32]}}, '),  # all of it is one line
+        ("# tileops.yaml\nmanifest: tileops/v1\nops:\n", "  GELUFwdOpp{}: {{kernel: {{reference: true}}}}\n"),
+    ],
+)
+def test_thousands_of_mistakes_take_no_longer_than_thousands_of_entries(tmp_path: Path, head: str, entry: str) -> None:
+    stage(head.format() + "".join(map(entry.format, range(2000))) + "}" * head.endswith("{{"), tmp_path)
+    start = time.process_time()
+    with pytest.raises(DiagnosticError) as raised:
+        resolve(tmp_path)
+    assert format_texts(raised.value.diagnostics).count("error[") >= 2000
+    assert time.process_time() - start < 8

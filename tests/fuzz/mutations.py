@@ -196,7 +196,7 @@ def damaged(chance: random.Random, text: str) -> str:
     """`text` with scraps put in, taken out, and lines that are doubled, exchanged or shifted."""
     for _ in range(chance.randint(1, 4)):
         if chance.random() < 0.3:
-            text = _shuffled_lines(chance, text)
+            text = chance.choice((_shuffled_lines, _shuffled_lines, _aliased))(chance, text)
             continue
         start = chance.randrange(len(text) + 1)
         end = min(len(text), start + chance.choice((0, 0, 1, 3, 12)))
@@ -219,6 +219,20 @@ def _shuffled_lines(chance: random.Random, text: str) -> str:
         case _:
             lines[first] = " " * chance.randint(1, 4) + lines[first]
     return "".join(lines)
+
+
+def _aliased(chance: random.Random, text: str) -> str:
+    """`text` with an anchor at what a line starts, and at the end of some lines an alias to it, be it inside or not."""
+    lines = text.splitlines()
+    keys = [index for index, line in enumerate(lines) if line.endswith(":")] or [len(lines) - 1]
+    first = chance.choice(keys)
+    for index in range(first, len(lines)):
+        if index == first:
+            lines[index] += " &a"
+        elif chance.random() < 0.1:
+            start = lines[index].find(": ")
+            lines[index] = f"{lines[index][:start]}: *a" if start > 0 else f"{lines[index]} *a"
+    return "\n".join(lines)
 
 
 # ---- data

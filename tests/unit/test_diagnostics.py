@@ -129,16 +129,33 @@ def test_secondary_places_notes_and_help() -> None:
 warning[ACME004]: `a` occurs twice
    --> manifests/acme/ops/pointwise.yaml:12:1
     |
- 12 | a: 1
-    | ^
-   ::: manifests/acme/ops/pointwise.yaml:1:1
-    |
   1 | a: 1
     | - first here
-   --> absent.yaml:2:1
+...
+ 12 | a: 1
+    | ^
+   ::: absent.yaml:2:1
     = note: and here
     = note: the last would win
     = help: remove one"""
+    )
+
+
+def test_places_in_one_line_share_it() -> None:
+    text = "limit: 2, segment: 1, x: 3\nround_to: 5\n"
+    others = (Note(span(1, 1, 6), "the limit"), Note(span(2, 1, 9), "the rounding"))
+    diagnostic = Diagnostic(codes.CONTRADICTION, "m", span(1, 11, 18), label="too small", secondary=others, help="h")
+    assert show(diagnostic, text) == (
+        """\
+error[ACME025]: m
+  --> manifests/acme/ops/pointwise.yaml:1:11
+   |
+ 1 | limit: 2, segment: 1, x: 3
+   | ----- the limit
+   |           ^^^^^^^ too small
+ 2 | round_to: 5
+   | -------- the rounding
+   = help: h"""
     )
 
 

@@ -139,6 +139,27 @@ class TestTree:
 
 class TestErrors:
     @pytest.mark.parametrize(
+        ("text", "dtypes", "messages"),
+        [
+            ("frca(self) + lgo(slef)", FLOAT, ["function `frca`", "function `lgo`", "name `slef`"]),
+            ("exp(slef, othr) if (q > 1) else self", FLOAT, ["`exp` takes", "name `slef`", "name `othr`", "name `q`"]),
+            ("a < slef < b", FLOAT, ["name `slef`"]),
+            ("sqrt(self) + 2.5 * exp(slef)", ("int64",), ["`sqrt` is not defined", "name `slef`"]),
+            ("2.5 + sqrt(self)", ("int64", "float32"), ["`2.5` is not a value"]),
+            ("sqrt(self) + slef @ othr", FLOAT, ["name `slef`", "matrix multiplication", "name `othr`"]),
+            ("-slef ** othr and not (self == 'x')", FLOAT, ["name `slef`", "name `othr`", "a string literal"]),
+            (" + ".join(f"q{index}" for index in range(100)), FLOAT, ["unknown name"] * 20),
+        ],
+    )
+    def test_all_that_is_wrong_in_one_expression_is_said(
+        self, text: str, dtypes: tuple[str, ...], messages: list[str]
+    ) -> None:
+        first = error(text, dtypes)
+        found = [one.message for one in (first, *first.further)]
+        assert len(found) == len(messages), found
+        assert all(words in message for words, message in zip(messages, found, strict=True)), found
+
+    @pytest.mark.parametrize(
         ("text", "marked", "message"),
         [
             ("self + othr", "othr", "unknown name `othr`"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,19 @@ def test_tileops_has_to_be_there_and_in_the_range(tmp_path: Path) -> None:
     assert missing.code == codes.TILEOPS_MISSING
     assert missing.help is not None and "pip install" in missing.help and "--without-tileops" in missing.help
     assert refused(tmp_path, text, "0.2.0").code == codes.TILEOPS_OUT_OF_RANGE
+
+
+def test_nothing_in_tileops_yaml_hides_anything_else_of_it(tmp_path: Path) -> None:
+    without = replace(NORM, key="OtherFwdOp", reference="mine.norm")
+    text = manifest("{expression: x + q}") + "  NoSuchOp: {kernel: {reference: true}}\n"
+    text += "  OtherFwdOp: {kernel: {expression: x + r}}\n"
+    project = load_project(write_manifests(tmp_path, tileops=text))
+    installed = TileOpsInstall("0.2.0", {NORM.key: NORM, without.key: without})
+    found = diagnostics_of(lambda: lower_tileops(project, installed))
+    assert [one.code for one in found] == [
+        *(codes.TILEOPS_OUT_OF_RANGE, codes.TILEOPS_EXPRESSION),
+        *(codes.TILEOPS_UNKNOWN_OP, codes.TILEOPS_NO_REFERENCE, codes.TILEOPS_EXPRESSION),
+    ]
 
 
 def test_an_op_that_tileops_lacks(tmp_path: Path) -> None:

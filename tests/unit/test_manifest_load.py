@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acmegen.data import data_folder
-from acmegen.diagnostics import Diagnostic, Span, codes
+from acmegen.diagnostics import Diagnostic, Span, codes, format_text
 from acmegen.manifest import presets
 from acmegen.manifest.load import Project, load_project
 from acmegen.manifest.ops import ReferenceEntry, UserEntry
@@ -32,9 +32,9 @@ def errors(folder: Path, **files: str) -> tuple[Diagnostic, ...]:
 
 
 @pytest.fixture
-def own_presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_presets(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of presets in place of the shipped ones."""
-    root = tmp_path / "shipped"
+    root = tmp_path_factory.mktemp("shipped")
     folder = root / "presets"
     folder.mkdir(parents=True)
     (folder / "simulator.yaml").write_text(SIMULATOR, encoding="utf-8")
@@ -214,7 +214,7 @@ def test_g8_files_that_would_be_ignored_are_reported(tmp_path: Path) -> None:
 
 
 def test_g8_yaml_that_is_not_read_is_reported_wherever_it_is(tmp_path: Path) -> None:
-    write_manifests(tmp_path, ops__more__a="manifest: ops/v1\n")
+    write_manifests(tmp_path, ops__more__a="manifest: ops/v1\n", ops__more__still__b="manifest: ops/v1\n")
     for name in ("Backend.yaml", "ops/X.YAML", "notes.yml"):
         (tmp_path / name).write_text("manifest: ops/v1\n")
     for name in (".hidden.yaml", "ops/.#a.yaml", "README.md", "ops/notes.txt"):
@@ -226,8 +226,23 @@ def test_g8_yaml_that_is_not_read_is_reported_wherever_it_is(tmp_path: Path) -> 
         ("notes.yml", "operators belong in ops/*.yaml"),
         ("ops/X.YAML", "name it .yaml"),
         ("ops/more/a.yaml", "move it to ops/"),
+        ("ops/more/still/b.yaml", "move it to ops/"),
     ]
     assert {one.code for one in found} == {codes.UNKNOWN_FILE}
+
+
+@pytest.mark.parametrize(
+    ("folder", "help_text"),
+    [("op", "did you mean `ops`?"), ("opps", "did you mean `ops`?"), ("custom", "operators belong in ops/*.yaml")],
+)
+def test_g8_a_folder_of_manifests_that_is_not_read_is_reported_once(
+    tmp_path: Path, folder: str, help_text: str
+) -> None:
+    write_manifests(tmp_path, **{f"{folder}__a": OPS, f"{folder}__deeper__b": OPS, "schema__c": OPS})
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("no manifest")
+    (found,) = diagnostics_of(lambda: load_project(tmp_path))
+    assert (found.code, found.span, found.help) == (codes.UNKNOWN_FILE, Span.of_file(tmp_path / folder), help_text)
 
 
 def test_g14_links_that_lead_out_of_the_folder_are_refused(tmp_path: Path) -> None:
@@ -272,6 +287,7 @@ def test_what_cannot_be_read_is_never_taken_for_absent(tmp_path: Path, name: str
         make(tmp_path / name)
         (found,) = diagnostics_of(lambda: load_project(tmp_path))
         assert (found.code, found.span) == (codes.FILE_UNREADABLE, Span.of_file(tmp_path / name))
+        assert name in format_text(found)  # which does not wait for a pipe either
         (tmp_path / name).unlink()
 
 

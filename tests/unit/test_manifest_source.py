@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,43 @@ def test_g5_an_alias_bomb_ends_fast_with_a_limit(parser: None) -> None:
 
 def test_aliases_within_the_limit_work(parser: None) -> None:
     assert parse("a: &x [1]\nb: *x\n").data == {"a": (1,), "b": (1,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("ops: &a\n  cosh: *a\n", "&a"),
+        ("ops: &a\n  cosh:\n    expr: *a\n", "&a"),
+        ("ops: &a\n- 1\n- *a\n", "&"),
+        ("ops: &a\n- *a\n", "&"),
+        ("&a\nops: *a\n", "&a"),
+    ],
+)
+def test_an_alias_in_block_style_may_contain_itself_too(text: str, place: str, parser: None) -> None:
+    found = error(text)
+    assert (found.code, covered(found.span, text)) == (codes.YAML_LIMIT, place)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "place"),
+    [
+        ("a: &a 1\nb:\n  c: *a\n", ("b",), "c"),
+        ("a: &a 1\nb:\n- *a\n", ("b",), "-"),
+        ("a: &a x\nb:\n  *a : *a\n", ("b",), "*"),
+    ],
+)
+def test_a_collection_ends_behind_its_start_though_an_alias_ends_it(
+    text: str, path: tuple[str], place: str, parser: None
+) -> None:
+    assert covered(parse(text).span(path), text) == place
+
+
+def test_what_grows_without_end_is_said_once(parser: None) -> None:
+    names = "abcdefghijklmnopqrstuvwxyz"
+    text = "a: &a [1]\n" + "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise(names)
+    )
+    assert (error(text).code, error(text).span.line) == (codes.YAML_LIMIT, 6)  # type: ignore[union-attr]
 
 
 def test_an_alias_that_contains_itself_is_refused(parser: None) -> None:
@@ -482,3 +520,22 @@ def test_a_slice_over_several_lines_ends_where_its_text_ends() -> None:
 def test_the_digest_is_of_the_bytes() -> None:
     assert parse("a: 1\n").digest == hashlib.sha256(b"a: 1\n").hexdigest()
     assert parse("a: 1\n").digest != parse("a: 1\r\n").digest
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "place", "words"),
+    [
+        ("ops:\n  sin: user\n  cosh:reference\n", 3, ":", "a space is missing after `:`"),
+        ("ops:\n  cosh:reference\n\n  acosh: user\n", 2, ":", "a space is missing after `:`"),
+        ("manifest:ops/v1\nops:\n", 1, ":", "a space is missing after `:`"),
+        ("ops:\n  acosh: user: {}\n", 2, ":", "has a key and a value already"),
+        ('ops:\n  acosh: say "x: y"\n', 2, ":", "has a key and a value already"),
+        ("ops:\n  a: user\n    b: user\n", 3, ":", "a key cannot stand here"),
+    ],
+)
+def test_a_key_where_none_can_stand(text: str, line: int, place: str, words: str, parser: None) -> None:
+    found = error(text)
+    assert found.span is not None
+    assert (found.code, found.span.line, covered(found.span, text)) == (codes.YAML_SYNTAX, line, place)
+    assert words in found.message
+    assert [edit.replacement for edit in found.edits] == [": "] * ("space" in words)
