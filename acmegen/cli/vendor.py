@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from acmegen.cli.project import (
     warn_of_journal,
 )
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes
+from acmegen.manifest.folder import BACKEND
 from acmegen.output import verify as verification
 from acmegen.output.compare import Action, ActionKind
 from acmegen.output.lock import LOCK_NAME, digest
@@ -77,6 +79,7 @@ def export(
         chosen = NewNames(former["device"], former["namespace"], former["package"], former["library"])
     result = _up_to_date_export(project, manifests_folder(project, manifests), chosen, contact)
     with changing(dest, wait, dry_run):
+        _check_no_project(dest)
         actions = compare_export(result.files, exported_files(dest), dest, force)
         if refused := tuple(export_refusals(dest, actions)):
             raise DiagnosticError(refused)
@@ -95,6 +98,15 @@ def verify(dest: Path) -> None:
     2: DEST is no export.
     """
     sys.exit(verification.main([str(dest)]))
+
+
+def _check_no_project(dest: Path) -> None:
+    """Raise a UsageError if `dest` is a project: exporting there would make it an export, which has no manifests."""
+    if os.path.lexists(dest / verification.PROVENANCE_NAME):
+        return
+    found = next((name for name in (LOCK_NAME, f"manifests/{BACKEND}") if os.path.lexists(dest / name)), None)
+    if found is not None:
+        raise click.UsageError(f"{dest} is a project itself: it has {found}; export into another folder")
 
 
 def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact: str) -> Export:
