@@ -18,7 +18,7 @@ from acmegen.diagnostics import DiagnosticError, codes
 from acmegen.facts import Facts, load_facts
 from acmegen.facts.tileops import find_tileops
 from acmegen.output.lock import LOCK_NAME, Lock
-from acmegen.output.obstacles import obstacle
+from acmegen.output.obstacles import CANNOT_READ, obstacle
 from acmegen.output.undo import SAVED_FOLDER
 from acmegen.plan.surface_changes import surface_changes
 from acmegen.render.format import formatter_versions
@@ -136,9 +136,10 @@ def files_of(project: Path, lock: Lock) -> Iterator[Finding]:
         if not os.access(project / folder, os.W_OK | os.X_OK):
             closed.add(folder.as_posix())
     for reason, paths in links.items():
-        yield Finding(
-            "files", f"{_some(paths)}: {reason}", "move away what is in the way; acmegen follows no links", wrong=True
-        )
+        way_on = "move away what is in the way; acmegen follows no links"
+        if reason.endswith(CANNOT_READ):
+            way_on = "allow yourself to read it, as by `chmod u+rX`"
+        yield Finding("files", f"{_some(paths)}: {reason}", way_on, wrong=True)
     if read_only:
         yield Finding("files", f"read-only: {_some(read_only)}", "`chmod u+w` them before `acmegen regen`", wrong=True)
     if closed:

@@ -21,7 +21,7 @@ from acmegen.output.verify import PROVENANCE_NAME
 
 def project_around(place: Path) -> Path | None:
     """The project that `place`, which is absolute, is or lies in; None where there is none."""
-    return next((folder for folder in (place, *place.parents) if (folder / LOCK_NAME).is_file()), None)
+    return next((folder for folder in (place, *place.parents) if os.path.lexists(folder / LOCK_NAME)), None)
 
 
 def current_project() -> Path:

@@ -88,7 +88,8 @@ class _Printer:
         same_file = index > 0 and self._places[index - 1].span.path == place.span.path
         arrow = self._paint(_BLUE, f"{'':{self._gutter}}{':::' if same_file else '-->'}")
         result = [f"{arrow} {inert(shown_place(place.span, self._base))}"]
-        span, lines = place.span, _lines(place.span.path, self._texts)
+        span = place.span
+        lines = [] if span.is_file else _lines(span.path, self._texts)
         if span.is_file or span.line > len(lines):
             return result + ([self._remark("note", place.message)] if place.message else [])
         mark, style = ("^", self._style) if primary else ("-", _BLUE)
@@ -134,6 +135,8 @@ def _lines(path: Path, texts: Mapping[Path, str]) -> list[str]:
     text = texts.get(path)
     if text is None:
         try:
+            if not path.is_file():  # a pipe would wait for ever, a device need have no end
+                return []
             text = path.read_bytes().decode("utf-8", errors="replace")
         except (OSError, ValueError):
             return []

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
 from acmegen.output import files
+from acmegen.output.files import read_file
 from acmegen.output.publish_errors import not_written
 from acmegen.output.run_folder import RUN_FOLDER, remove_run_folder, run_folder
 
@@ -91,7 +92,7 @@ def current_holder(project: Path) -> Holder | None:
     if holder is not None:
         return None if _is_gone(holder) else holder
     try:
-        handle = os.open(folder / "lock", os.O_RDONLY)
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -193,9 +194,9 @@ def _myself() -> bytes:
 def _read(path: Path) -> Holder | None:
     """The process that a lock names; None when it names none (yet)."""
     try:
-        holder = Holder(**json.loads(path.read_bytes()))
+        holder = Holder(**json.loads(read_file(path)))
         return holder if isinstance(holder.pid, int) and holder.pid > 0 else None
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 
