@@ -141,7 +141,9 @@ def resolve(
         raise DiagnosticError(wrong)
     differences: tuple[Diagnostic, ...] = ()
     try:
-        facts = load_facts(tileops=loaded.tileops is not None, executor=executor)
+        former = locked.facts.get("torch") if locked is not None and not upgrade else None
+        requirement = f"torch=={former}" if former else f"torch{loaded.backend.torch}"
+        facts = load_facts(tileops=loaded.tileops is not None, executor=executor, requirement=requirement)
         if locked is not None:
             differences = surface_changes(locked.facts, locked.surface, facts, upgrade)
         if differences and not upgrade:

@@ -19,7 +19,7 @@ from acmegen.cli.project import (
     wait_option,
     warn_of_journal,
 )
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes, shown_folder
 from acmegen.manifest.folder import BACKEND
 from acmegen.output import verify as verification
 from acmegen.output.compare import Action, ActionKind
@@ -106,7 +106,7 @@ def _check_no_project(dest: Path) -> None:
         return
     found = next((name for name in (LOCK_NAME, f"manifests/{BACKEND}") if os.path.lexists(dest / name)), None)
     if found is not None:
-        raise click.UsageError(f"{dest} is a project itself: it has {found}; export into another folder")
+        raise click.UsageError(f"{shown_folder(dest)} is a project itself: it has {found}; export into another folder")
 
 
 def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact: str) -> Export:
@@ -116,7 +116,7 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
         DiagnosticError: the project is not up to date or has merge conflicts, or cannot be exported.
     """
     for warning in warn_of_journal(project):
-        message = f"`{project}` is not exported while a run changes it, or after one that was interrupted"
+        message = f"`{shown_folder(project)}` is not exported while a run changes it, or after one that was interrupted"
         raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help=warning.help)])
     generation = generate(manifests, project)
     changes = plan_changes(generation, project)
@@ -128,7 +128,7 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
         raise DiagnosticError(obstacles)
     result = export_project(project, manifests, generation, chosen, contact)
     if warn_of_journal(project):
-        message = f"`{project}` was changed while it was read"
+        message = f"`{shown_folder(project)}` was changed while it was read"
         raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help="run the command again")])
     return result
 

@@ -69,8 +69,11 @@ def _check(tree: Tree, lock: Lock, project: Path, paths: Iterable[str]) -> None:
     for path in paths:
         if path in known:
             continue
-        what = "is a folder; name the files in it" if (project / path).is_dir() else "is not a generated file"
-        unknown.append(_misnamed(project, path, what, did_you_mean(path, known) or HELP))
+        if (project / path).is_dir():
+            unknown.append(_misnamed(project, path, "is a folder; name the files in it", HELP))
+        else:
+            help_text = did_you_mean(path, known) or HELP
+            unknown.append(_misnamed(project, path, "is not a generated file", help_text))
     if unknown:
         raise DiagnosticError(unknown)
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, Span, codes
+from acmegen.diagnostics import Diagnostic, Span, codes, command_for
 from acmegen.output import compare, upgrade
 from acmegen.output.compare import Action, ActionKind
 from acmegen.output.lock import LOCK_NAME
@@ -61,7 +61,7 @@ def refusals(project: Path, actions: Iterable[Action], retry: str = "", command:
 def _refusal(project: Path, group: Sequence[Action], retry: str, command: str) -> Diagnostic:
     path, reason = group[0].path, group[0].reason
     adopt = f"`acmegen adopt {shlex.quote(str(project / path))}` makes it yours"
-    regen = f"acmegen {command} --force {shlex.quote(str(project))}".removesuffix(" .")
+    regen = command_for(f"acmegen {command} --force", project)
     match reason:
         case compare.EDITED | compare.FOREIGN if retry:
             code, help_text = codes.FILE_EDITED, f"`{retry}` overwrites it"

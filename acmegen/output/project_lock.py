@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes, shown_folder
 from acmegen.output import files
 from acmegen.output.files import read_file
 from acmegen.output.publish_errors import not_written
@@ -222,7 +222,7 @@ def _is_gone(holder: Holder) -> bool:
 
 
 def _held(project: Path, seconds: float) -> DiagnosticError:
-    holder = current_holder(project)
+    holder, name = current_holder(project), shown_folder(project)
     help_text = "run the command again when it is done, or let it wait longer with `--wait SECONDS`"
     path = project / RUN_FOLDER / "holder"
     if path.exists():
@@ -231,7 +231,7 @@ def _held(project: Path, seconds: float) -> DiagnosticError:
         [
             Diagnostic(
                 codes.PROJECT_HELD,
-                f"{holder or 'another acmegen'} is changing `{project}`, and is not done after {seconds:g} s",
+                f"{holder or 'another acmegen'} is changing `{name}`, and is not done after {seconds:g} s",
                 help=help_text,
             )
         ]

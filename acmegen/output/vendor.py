@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, command_for, shown_folder
 from acmegen.output.compare import Action, ActionKind
 from acmegen.output.files import read_file
 from acmegen.output.ignore import ALWAYS, ignore_rules
@@ -127,12 +126,12 @@ def not_up_to_date(project: Path, actions: Sequence[Action]) -> Iterator[Diagnos
     """The error that `project` is not exported, if one of `actions`, which would bring it up to date, changes it."""
     changed = [action.path for action in actions if action.changes]
     if changed:
-        quoted = shlex.quote(str(project))
         others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         yield Diagnostic(
             codes.NOT_UP_TO_DATE,
-            f"`{project}` is not up to date: `{changed[0]}`{others}",
-            help=f"`acmegen check {quoted}` says what differs, `acmegen regen {quoted}` brings it up to date",
+            f"`{shown_folder(project)}` is not up to date: `{changed[0]}`{others}",
+            help=f"`{command_for('acmegen check', project)}` says what differs, "
+            f"`{command_for('acmegen regen', project)}` brings it up to date",
         )
 
 

@@ -87,7 +87,10 @@ def test_check_of_a_project_that_is_half_changed(right: Path) -> None:
     result = run("check", "--format", "json")
     found = document(result)
     assert (result.exit_code, found["errors"], found["warnings"]) == (1, 0, 1)
-    assert [entry["code"] for entry in found["diagnostics"]] == [codes.RUN_INTERRUPTED]
+    (interrupted,) = found["diagnostics"]
+    assert interrupted["code"] == codes.RUN_INTERRUPTED
+    assert interrupted["message"].startswith("a run that changed `acme` was interrupted"), "and not `.`"
+    assert interrupted["help"] == "`acmegen doctor` puts it in order"
     assert run("check").exit_code == 1
     assert finds("vendor", "export", ".", "../export", exit_code=1) == {codes.NOT_UP_TO_DATE: None}
     assert finds("regen", exit_code=0) == {}

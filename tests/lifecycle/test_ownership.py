@@ -137,6 +137,9 @@ def test_paths_that_are_in_no_project_or_in_two(acmegen: Acmegen, project: Path,
     assert result.returncode == 1 and "in different projects" in result.stderr
     result = acmegen("adopt", "csrc/generated/runtime/AcmeStraem.cpp", cwd=project)
     assert result.returncode == 1 and f"did you mean `{STREAM}`?" in result.stderr
+    result = acmegen("adopt", "csrc/kernels", cwd=project)
+    assert result.returncode == 1 and "`csrc/kernels` is a folder; name the files in it" in result.stderr
+    assert "did you mean" not in result.stderr and "`acmegen list`" in result.stderr
 
 
 def test_h3_nothing_that_is_the_users_is_touched(acmegen: Acmegen, project: Path) -> None:
