@@ -52,6 +52,13 @@ def test_in_the_place_of_a_once_file(acmegen: Acmegen, project: Path, tmp_path: 
     assert "README.md` is not a regular file" in result.stderr and not (tmp_path / "export").exists()
 
 
+def test_in_the_place_of_a_pristine_text(acmegen: Acmegen, project: Path) -> None:
+    fifo(project / ".acmegen/pristine/README.md.txt")
+    for command in ("check", "upgrade"):
+        result = acmegen(command, project)
+        assert result.returncode == 1 and f"error[{codes.FILE_IN_THE_WAY}]" in result.stderr
+
+
 def test_in_the_place_of_the_lock(acmegen: Acmegen, project: Path) -> None:
     fifo(project / LOCK_NAME)
     for command in ("check", "regen"):
