@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -17,8 +18,9 @@ from acmegen import __version__
 from acmegen.diagnostics import DiagnosticError, codes
 from acmegen.facts import Facts, load_facts
 from acmegen.facts.tileops import find_tileops
-from acmegen.output.lock import LOCK_NAME, Lock
-from acmegen.output.obstacles import obstacle
+from acmegen.facts.torch_install import find_torch
+from acmegen.output.lock import LOCK_NAME, Lock, read_lock
+from acmegen.output.obstacles import CANNOT_READ, obstacle
 from acmegen.output.undo import SAVED_FOLDER
 from acmegen.plan.surface_changes import surface_changes
 from acmegen.render.format import formatter_versions
@@ -65,7 +67,8 @@ def _acmegen(lock: Lock | None) -> Finding:
 def _packages(lock: Lock | None) -> Iterator[Finding]:
     """torch and TileOPs; TileOPs has to be there only for a project that is a target of it."""
     try:
-        facts = load_facts(tileops=lock is not None and "tileops" in lock.facts)
+        tileops = lock is not None and "tileops" in lock.facts
+        facts = load_facts(tileops=tileops, requirement=_torch_requirement(lock))
     except DiagnosticError as error:
         for diagnostic in error.diagnostics:
             yield Finding("torch", diagnostic.message, diagnostic.help or "", wrong=True)
@@ -76,6 +79,18 @@ def _packages(lock: Lock | None) -> Iterator[Finding]:
         if change.code in (codes.TORCH_CHANGED, codes.TILEOPS_CHANGED):
             subject = "torch" if change.code == codes.TORCH_CHANGED else "TileOPs"
             yield Finding(subject, change.message, change.help or "", wrong=True)
+
+
+def require_torch(project: Path) -> None:
+    """Raise a DiagnosticError if no torch is installed that `project` could be built with."""
+    lock = None
+    with suppress(DiagnosticError):  # a lock that cannot be read does not keep a project from being built
+        lock = read_lock(project)
+    find_torch(requirement=_torch_requirement(lock))
+
+
+def _torch_requirement(lock: Lock | None) -> str:
+    return f"torch=={lock.facts['torch']}" if lock is not None and "torch" in lock.facts else "torch"
 
 
 def _tileops(lock: Lock | None, facts: Facts) -> Finding:
@@ -136,9 +151,10 @@ def files_of(project: Path, lock: Lock) -> Iterator[Finding]:
         if not os.access(project / folder, os.W_OK | os.X_OK):
             closed.add(folder.as_posix())
     for reason, paths in links.items():
-        yield Finding(
-            "files", f"{_some(paths)}: {reason}", "move away what is in the way; acmegen follows no links", wrong=True
-        )
+        way_on = "move away what is in the way; acmegen follows no links"
+        if reason.endswith(CANNOT_READ):
+            way_on = "allow yourself to read it, as by `chmod u+rX`"
+        yield Finding("files", f"{_some(paths)}: {reason}", way_on, wrong=True)
     if read_only:
         yield Finding("files", f"read-only: {_some(read_only)}", "`chmod u+w` them before `acmegen regen`", wrong=True)
     if closed:

@@ -16,6 +16,7 @@ from acmegen.manifest.load import TILEOPS, Project, load_what_is_right
 from acmegen.manifest.schema import schema_files
 from acmegen.output.adoption import adopt, lock_with, restore
 from acmegen.output.compare import Action, ActionKind, compare, locked_files
+from acmegen.output.files import read_file
 from acmegen.output.fix import Fix, make_edits, read_manifests
 from acmegen.output.lock import LOCK_NAME, Lock, digest, dump_lock, read_lock
 from acmegen.output.publish import publish
@@ -140,7 +141,9 @@ def resolve(
         raise DiagnosticError(wrong)
     differences: tuple[Diagnostic, ...] = ()
     try:
-        facts = load_facts(tileops=loaded.tileops is not None, executor=executor)
+        former = locked.facts.get("torch") if locked is not None and not upgrade else None
+        requirement = f"torch=={former}" if former else f"torch{loaded.backend.torch}"
+        facts = load_facts(tileops=loaded.tileops is not None, executor=executor, requirement=requirement)
         if locked is not None:
             differences = surface_changes(locked.facts, locked.surface, facts, upgrade)
         if differences and not upgrade:
@@ -205,7 +208,7 @@ def _locked(project: Path, lock: Lock) -> tuple[Lock, Action]:
     text, path = dump_lock(lock), project / LOCK_NAME
     if not path.is_file():
         return lock, Action(ActionKind.CREATE, LOCK_NAME, text)
-    if path.read_bytes() != text.encode():
+    if read_file(path) != text.encode():
         return lock, Action(ActionKind.REPLACE, LOCK_NAME, text)
     return lock, Action(ActionKind.KEEP, LOCK_NAME)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -68,6 +69,9 @@ def _examine(project: Path, wait: float) -> Iterator[Finding]:
 def _run(project: Path, wait: float) -> Finding:
     """Put an interrupted run in order, if there is one."""
     if not run_folder(project).exists():
+        if not any(os.path.lexists(project / name) for name in (LOCK_NAME, "manifests")):
+            message = f"{project.resolve()} is no project: it has no {LOCK_NAME} and no manifests folder"
+            return Finding("project", message, "`acmegen new-backend NAME` makes one")
         return Finding("project", f"{project.resolve()}: no interrupted run")
     if holder := current_holder(project):
         return Finding("project", f"{holder} is changing it right now")

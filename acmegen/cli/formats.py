@@ -12,7 +12,18 @@ from typing import Any, TextIO
 import click
 
 from acmegen import __version__
-from acmegen.diagnostics import CANNOT_RUN, FORMATS, TEXT, Diagnostic, DiagnosticError, format_document, format_texts
+from acmegen.diagnostics import (
+    CANNOT_RUN,
+    FORMATS,
+    TEXT,
+    Diagnostic,
+    DiagnosticError,
+    Span,
+    codes,
+    format_document,
+    format_texts,
+)
+from acmegen.output.unreadable import system_reason
 
 _META = "acmegen.format"
 
@@ -67,15 +78,27 @@ class DiagnosticCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; print its diagnostics if they are a document, and leave text to the caller."""
         if not prints_document():
-            return super().invoke(ctx)
+            return self._run(ctx)
         diagnostics: Sequence[Diagnostic] = ()
         try:
             with redirect_stdout(sys.stderr):
-                super().invoke(ctx)
+                self._run(ctx)
         except DiagnosticError as error:
             diagnostics = error.diagnostics
         click.echo(format_document(ctx.meta[_META], diagnostics, Path.cwd(), __version__), nl=False)
         ctx.exit(exit_code(diagnostics))
+
+    def _run(self, ctx: click.Context) -> Any:
+        """Run the command. Whatever file the operating system refuses, that is a diagnostic with its place."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if not isinstance(error.filename, str):
+                raise
+            path, reason = Path(error.filename), system_reason(error)
+            message, help_text = f"cannot read or write `{path}`: {reason}", "see to that and run the command again"
+            diagnostic = Diagnostic(codes.FILE_REFUSED, message, Span.of_file(path), help=help_text)
+            raise DiagnosticError([diagnostic]) from error
 
 
 def prints_document() -> bool:

@@ -24,7 +24,8 @@ def list_command(project: Path, manifests: Path | None, form: str) -> None:
     """List the generated files of PROJECT (default: this folder's): owner, state, path, template, entries of manifests.
 
     Owners: owned (acmegen's), once and adopted (yours). States: unchanged, edited, deleted; new: `acmegen regen` will
-    write it; stale: no manifest asks for it any more. Manifests are relative to their folder.
+    write it; stale: no manifest asks for it any more; unreadable: you may not read it. Manifests are relative to their
+    folder.
     """
     warn_of_journal(project)
     generation = generate(manifests_folder(project, manifests), project, upgrade=True)

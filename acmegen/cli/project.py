@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import click
 
 from acmegen.cli.formats import print_text
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes, command_for, shown_folder
 from acmegen.output.journal import left_journal
 from acmegen.output.lock import LOCK_NAME, read_lock
 from acmegen.output.project_lock import Holder, current_holder, hold_project
@@ -21,7 +20,7 @@ from acmegen.output.verify import PROVENANCE_NAME
 
 def project_around(place: Path) -> Path | None:
     """The project that `place`, which is absolute, is or lies in; None where there is none."""
-    return next((folder for folder in (place, *place.parents) if (folder / LOCK_NAME).is_file()), None)
+    return next((folder for folder in (place, *place.parents) if os.path.lexists(folder / LOCK_NAME)), None)
 
 
 def current_project() -> Path:
@@ -80,7 +79,7 @@ def changing(project: Path, wait: float, dry_run: bool = False) -> Iterator[None
 
 
 def _say_that_it_waits(project: Path, holder: Holder | None) -> None:
-    click.echo(f"Waiting for {holder or 'another acmegen'}, which is changing {project}.", err=True)
+    click.echo(f"Waiting for {holder or 'another acmegen'}, which is changing {shown_folder(project)}.", err=True)
 
 
 def warn_of_journal(project: Path) -> tuple[Diagnostic, ...]:
@@ -95,11 +94,11 @@ def interruption(project: Path) -> Iterator[Diagnostic]:
     if not left_journal(project):
         return
     if holder := current_holder(project):
-        message = f"{holder} is changing `{project}` right now"
+        message = f"{holder} is changing `{shown_folder(project)}` right now"
         help_text = "run the command again when that is done"
     else:
-        message = f"a run that changed `{project}` was interrupted, so it may be half changed"
-        help_text = f"`acmegen doctor {shlex.quote(str(project))}` puts it in order"
+        message = f"a run that changed `{shown_folder(project)}` was interrupted, so it may be half changed"
+        help_text = f"`{command_for('acmegen doctor', project)}` puts it in order"
     yield Diagnostic(codes.RUN_INTERRUPTED, message, severity=Severity.WARNING, help=help_text)
 
 
@@ -136,9 +135,10 @@ def manifests_folder(project: Path, chosen: Path | None) -> Path:
     if chosen is not None:
         return chosen
     lock = read_lock(project)
+    name = shown_folder(project)
     folder = project / (lock.manifests if lock is not None else "manifests")
     if (project / PROVENANCE_NAME).is_file() and not folder.is_dir():
-        raise click.UsageError(f"{project} is an export, which has no manifests; change the project that it comes from")
+        raise click.UsageError(f"{name} is an export, which has no manifests; change the project that it comes from")
     if lock is not None and not folder.is_dir():
         raise click.UsageError(
             f"there is no folder {folder}, where {LOCK_NAME} says the manifests are; bring it back, or name it with "
@@ -146,7 +146,7 @@ def manifests_folder(project: Path, chosen: Path | None) -> Path:
         )
     if not folder.is_dir():
         raise click.UsageError(
-            f"{project} has no {LOCK_NAME} and no manifests folder; name it with --manifests, or make a project with "
+            f"{name} has no {LOCK_NAME} and no manifests folder; name it with --manifests, or make a project with "
             "`acmegen new-backend NAME`"
         )
     return folder

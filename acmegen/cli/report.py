@@ -102,7 +102,7 @@ def refuse(project: Path, generation: Generation, changes: Changes, retry: str =
     """
     refused = [action for action in changes.actions if action.kind is ActionKind.REFUSE]
     for action in refused:
-        if action.reason == compare.EDITED and action.path in generation.tree:
+        if action.reason in (compare.EDITED, compare.UNLOCKED) and action.path in generation.tree:
             text = generation.tree[action.path].text
             _print_excerpt(text_diff(action.path, on_disk(project, action.path), text.encode()))
     if refused:

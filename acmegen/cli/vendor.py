@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +19,8 @@ from acmegen.cli.project import (
     wait_option,
     warn_of_journal,
 )
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Severity, codes, shown_folder
+from acmegen.manifest.folder import BACKEND
 from acmegen.output import verify as verification
 from acmegen.output.compare import Action, ActionKind
 from acmegen.output.lock import LOCK_NAME, digest
@@ -77,6 +79,7 @@ def export(
         chosen = NewNames(former["device"], former["namespace"], former["package"], former["library"])
     result = _up_to_date_export(project, manifests_folder(project, manifests), chosen, contact)
     with changing(dest, wait, dry_run):
+        _check_no_project(dest)
         actions = compare_export(result.files, exported_files(dest), dest, force)
         if refused := tuple(export_refusals(dest, actions)):
             raise DiagnosticError(refused)
@@ -97,6 +100,15 @@ def verify(dest: Path) -> None:
     sys.exit(verification.main([str(dest)]))
 
 
+def _check_no_project(dest: Path) -> None:
+    """Raise a UsageError if `dest` is a project: exporting there would make it an export, which has no manifests."""
+    if os.path.lexists(dest / verification.PROVENANCE_NAME):
+        return
+    found = next((name for name in (LOCK_NAME, f"manifests/{BACKEND}") if os.path.lexists(dest / name)), None)
+    if found is not None:
+        raise click.UsageError(f"{shown_folder(dest)} is a project itself: it has {found}; export into another folder")
+
+
 def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact: str) -> Export:
     """What is to be exported.
 
@@ -104,7 +116,7 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
         DiagnosticError: the project is not up to date or has merge conflicts, or cannot be exported.
     """
     for warning in warn_of_journal(project):
-        message = f"`{project}` is not exported while a run changes it, or after one that was interrupted"
+        message = f"`{shown_folder(project)}` is not exported while a run changes it, or after one that was interrupted"
         raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help=warning.help)])
     generation = generate(manifests, project)
     changes = plan_changes(generation, project)
@@ -116,7 +128,7 @@ def _up_to_date_export(project: Path, manifests: Path, chosen: NewNames, contact
         raise DiagnosticError(obstacles)
     result = export_project(project, manifests, generation, chosen, contact)
     if warn_of_journal(project):
-        message = f"`{project}` was changed while it was read"
+        message = f"`{shown_folder(project)}` was changed while it was read"
         raise DiagnosticError([Diagnostic(codes.NOT_UP_TO_DATE, message, help="run the command again")])
     return result
 

@@ -5,7 +5,7 @@ from acmegen.diagnostics.diagnostic import Diagnostic, DiagnosticError, Edit, No
 from acmegen.diagnostics.edits import apply_edits, compatible_edits, text_at
 from acmegen.diagnostics.explanation import Explanation, explanation
 from acmegen.diagnostics.json_document import diagnostics_schema
-from acmegen.diagnostics.places import shown_path, shown_place
+from acmegen.diagnostics.places import command_for, shown_folder, shown_path, shown_place
 from acmegen.diagnostics.printers import DOCUMENTS, FORMATS, TEXT, format_document
 from acmegen.diagnostics.suggest import did_you_mean, nearest, quote, sure_fix
 from acmegen.diagnostics.text import format_text, format_texts
@@ -24,6 +24,7 @@ __all__ = [
     "Severity",
     "Span",
     "apply_edits",
+    "command_for",
     "compatible_edits",
     "diagnostics_schema",
     "did_you_mean",
@@ -33,6 +34,7 @@ __all__ = [
     "format_texts",
     "nearest",
     "quote",
+    "shown_folder",
     "shown_path",
     "shown_place",
     "sure_fix",

@@ -63,6 +63,7 @@ FILE_EDITED = "ACME401"
 FILE_IN_THE_WAY = "ACME402"
 PRISTINE_LOST = "ACME403"
 NOT_GENERATED = "ACME404"
+FILE_REFUSED = "ACME405"
 TORCH_CHANGED = "ACME410"
 TILEOPS_CHANGED = "ACME411"
 OPERATORS_GONE = "ACME412"
@@ -93,9 +94,9 @@ LOCK_STALE = "ACME443"
 
 CANNOT_RUN = frozenset(
     {TORCH_MISSING, TORCH_INCOMPLETE, TILEOPS_UNREADABLE, TILEOPS_MISSING, OLDER_ACMEGEN}
-    | {NOT_WRITTEN, PROJECT_HELD, JOURNAL_LEFT}
+    | {FILE_REFUSED, NOT_WRITTEN, READ_ONLY_FILE, PROJECT_HELD, JOURNAL_LEFT}
 )
-"""The codes that say nothing about a project: something that acmegen needs is not installed, or it cannot write now."""
+"""The codes that say nothing about a project: what acmegen needs is not installed, or it cannot read or write now."""
 
 CODES: frozenset[str] = frozenset(
     value for name, value in globals().items() if name.isupper() and isinstance(value, str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from acmegen.diagnostics.diagnostic import Span
@@ -15,6 +16,16 @@ def shown_path(path: Path, base: Path) -> str:
     """
     plain = Path(os.path.normpath(path))
     return (plain.relative_to(base) if plain.is_relative_to(base) else plain).as_posix()
+
+
+def shown_folder(folder: Path) -> str:
+    """`folder` as a message speaks of it: `.` and `..` by the name that it has."""
+    return str(folder) if any(part != os.pardir for part in folder.parts) else folder.resolve().name or str(folder)
+
+
+def command_for(command: str, folder: Path) -> str:
+    """The command line of `command` for the project `folder`; in that folder it need not be named."""
+    return f"{command} {shlex.quote(str(folder))}" if folder != Path() else command
 
 
 def shown_place(span: Span, base: Path) -> str:

@@ -9,6 +9,8 @@ from difflib import get_close_matches
 MAX_LENGTH = 100
 """Longer texts are no names: nothing is near them, and they are cut where a message quotes them."""
 
+_SHORT = 2  # letters: of a name as short as that, half of a longer one is no likeness
+
 
 def quote(text: object) -> str:
     """`text` as a message shows it: in backticks, on one line, and cut where it is long."""
@@ -21,7 +23,8 @@ def nearest(name: str, candidates: Iterable[str], n: int = 1) -> tuple[str, ...]
     if len(name) > MAX_LENGTH:
         return ()
     by_lower = {candidate.lower(): candidate for candidate in candidates}
-    matches = get_close_matches(name.lower(), by_lower, n=n, cutoff=0.6)
+    cutoff = 0.8 if len(name) <= _SHORT else 0.6
+    matches = get_close_matches(name.lower(), by_lower, n=n, cutoff=cutoff)
     return tuple(by_lower[match] for match in matches)
 
 

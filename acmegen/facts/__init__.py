@@ -35,18 +35,25 @@ class Facts:
     digests: Mapping[str, str]
 
 
-def load_facts(torch_root: Path | None = None, *, tileops: bool = False, executor: Executor | None = None) -> Facts:
+def load_facts(
+    torch_root: Path | None = None,
+    *,
+    tileops: bool = False,
+    executor: Executor | None = None,
+    requirement: str = "torch",
+) -> Facts:
     """Read the facts, from the cache where it has them.
 
     Args:
         torch_root: the package folder of another torch than this environment's.
         tileops: whether TileOPs is looked for. A project without a TileOPs manifest does not depend on it.
         executor: where a part of it is read; None for this process.
+        requirement: what the user is told to install if there is no torch.
 
     Raises:
         DiagnosticError: there is no torch, or something installed is not complete.
     """
-    install = find_torch(torch_root)
+    install = find_torch(torch_root, requirement)
     executor = executor or InThisProcess()
     reading_headers = executor.submit(virtual_methods, install)
     reading_tileops = executor.submit(find_tileops) if tileops else None

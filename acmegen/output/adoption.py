@@ -9,8 +9,9 @@ from pathlib import Path
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, did_you_mean
 from acmegen.output.compare import STALE, Action, ActionKind, file_record, locked_files, owned_action, removal
+from acmegen.output.files import read_file
 from acmegen.output.lock import Lock, is_text_of
-from acmegen.output.obstacles import obstacle
+from acmegen.output.obstacles import closed_folder, obstacle
 from acmegen.output.pristine import PRISTINE_TEMPLATE, is_pristine, pristine_path, read_pristine
 from acmegen.render.outputs import Owner
 from acmegen.render.tree import Tree
@@ -28,6 +29,10 @@ def adopt(tree: Tree, lock: Lock, project: Path, paths: Iterable[str]) -> tuple[
         DiagnosticError: a path is not that of a generated file, or nothing is there.
     """
     _check(tree, lock, project, paths)
+    if closed := [
+        Action(ActionKind.REFUSE, path, reason=why) for path in paths if (why := closed_folder(project, path))
+    ]:
+        return tuple(closed)
     if absent := [path for path in paths if not os.path.lexists(project / path) and not _is_users(tree, lock, path)]:
         raise DiagnosticError(_misnamed(project, path, "is not there", "`acmegen regen` writes it") for path in absent)
     actions = (action for path in dict.fromkeys(paths) for action in _adopt(tree, lock, project, path))
@@ -64,8 +69,11 @@ def _check(tree: Tree, lock: Lock, project: Path, paths: Iterable[str]) -> None:
     for path in paths:
         if path in known:
             continue
-        what = "is a folder; name the files in it" if (project / path).is_dir() else "is not a generated file"
-        unknown.append(_misnamed(project, path, what, did_you_mean(path, known) or HELP))
+        if (project / path).is_dir():
+            unknown.append(_misnamed(project, path, "is a folder; name the files in it", HELP))
+        else:
+            help_text = did_you_mean(path, known) or HELP
+            unknown.append(_misnamed(project, path, "is not a generated file", help_text))
     if unknown:
         raise DiagnosticError(unknown)
 
@@ -94,7 +102,7 @@ def _adopt(tree: Tree, lock: Lock, project: Path, path: str) -> Iterator[Action]
     if entry is not None and entry.owner == Owner.ONCE.value:  # once, and acmegen's in this version
         text = read_pristine(project, path, entry.sha256) or text
     elif entry is not None and not obstacle(project, path):
-        disk = (project / path).read_bytes()
+        disk = read_file(project / path)
         text = disk.decode().replace("\r\n", "\n") if is_text_of(disk, entry.sha256) else text
     record = file_record(Owner.ADOPTED, text, file.template)
     yield Action(ActionKind.KEEP, path, reason="it is yours from now on", record=record)

@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+from acmegen.output.files import read_file
 from acmegen.output.lock import Lock, LockedFile, digest, is_text_of
-from acmegen.output.obstacles import obstacle, same_file
+from acmegen.output.obstacles import CANNOT_READ, closed_folder, obstacle, same_file
 from acmegen.output.pristine import PRISTINE_TEMPLATE, is_pristine, locked_by_pristine, pristine_path, read_pristine
+from acmegen.render.header import has_header
 from acmegen.render.outputs import Owner
 from acmegen.render.tree import GeneratedFile, Tree
 
 EDITED = "it was edited"
 FOREIGN = "a file that acmegen did not write is in its place"
+UNLOCKED = "it differs from what is generated, and there is no lock that says who changed it"
+UNMARKED = "there is no lock, and it has no line that says that acmegen wrote it"
 NOW_GENERATED = "it is yours, and acmegen generates it from now on"
 LOST = "it is not the text that acmegen wrote, so there is no base for merges"
 STALE = "no manifest asks for it any more"
@@ -71,11 +75,12 @@ def compare(
 ) -> tuple[Action, ...]:
     """The actions that make `project` equal to `tree`, sorted by path; each also says what the lock records.
 
-    An owned file is written unless somebody edited it; then it is refused, or overwritten with `force`. A once file is
+    An owned file is written unless somebody edited it; then it is refused, or overwritten with `force`. Without a lock,
+    one that differs counts as edited if it begins as acmegen's files do, and else is somebody else's. A once file is
     written only if it neither exists nor ever did. An owned file that was adopted is the user's like a once file. The
     pristine text of a file that is the user's stays that of the time when it was written, and becomes that of `tree`
-    with `upgrade`. A file that the lock lists and the tree lacks is removed if it is owned and unedited, and stays if
-    it is the user's.
+    with `upgrade`, for which a lock is needed. A file that the lock lists and the tree lacks is removed if it is owned
+    and unedited, and stays if it is the user's.
 
     Removals make room: a file may become a folder, and a folder whose files are all removed may become a file.
     """
@@ -109,10 +114,10 @@ def owned_action(
     place = project / path
     if not place.is_file():
         return Action(ActionKind.CREATE, path, text, record=record)
-    disk = place.read_bytes()
+    disk = read_file(place)
     if disk == text.encode():
         return Action(ActionKind.KEEP, path, record=record)
-    if entry is not None and is_text_of(disk, entry.sha256):
+    if any(is_text_of(disk, known.sha256) for known in (entry, record) if known is not None):
         return Action(ActionKind.REPLACE, path, text, record=record, found=digest(disk))
     if entry is not None and entry.owner != Owner.OWNED.value:
         return Action(ActionKind.REFUSE, path, reason=NOW_GENERATED, record=entry)
@@ -123,11 +128,14 @@ def owned_action(
 
 def removal(project: Path, path: str, entry: LockedFile, force: bool) -> Action:
     """What happens to a file of acmegen's that is not wanted any more."""
+    obstructed = obstacle(project, path)
+    if obstructed.endswith(CANNOT_READ):
+        return Action(ActionKind.REFUSE, path, reason=obstructed, record=entry)
     if not os.path.lexists(project / path):
         return Action(ActionKind.KEEP, path)
-    if obstructed := obstacle(project, path):
+    if obstructed:
         return Action(ActionKind.KEEP, path, reason=f"{STALE}, and {obstructed}")
-    disk = (project / path).read_bytes()
+    disk = read_file(project / path)
     if force or is_text_of(disk, entry.sha256):
         return Action(ActionKind.REMOVE, path, reason="" if is_pristine(path) else STALE, found=digest(disk))
     return Action(ActionKind.REFUSE, path, reason=EDITED_STALE, record=entry)
@@ -147,7 +155,7 @@ class _Comparison:
         self._has_lock = lock is not None
         self._project = project
         self._force = force
-        self._upgrade = upgrade
+        self._upgrade = upgrade and lock is not None  # else nothing is merged, and the base would be lost
         self._wanted = set(tree) | {pristine_path(path) for path in tree if self._is_users(path)}
         self._removed: set[str] = set()
 
@@ -176,12 +184,23 @@ class _Comparison:
 
     def _owned(self, path: str, text: str, template: str) -> Action:
         entry = self._entry(path)
-        # Without a lock, only the user can know which files were acmegen's.
-        force = self._force and (entry is not None or not self._has_lock)
-        return owned_action(self._project, path, text, template, entry, force, self._removed)
+        # Without a lock, the file itself has to say that it is acmegen's.
+        is_marked = not self._has_lock and self._is_marked(path)
+        force = self._force and (entry is not None or is_marked)
+        action = owned_action(self._project, path, text, template, entry, force, self._removed)
+        if action.reason == FOREIGN and not self._has_lock:
+            return replace(action, reason=UNLOCKED if is_marked else UNMARKED)
+        return action
+
+    def _is_marked(self, path: str) -> bool:
+        place = self._project / path
+        return not obstacle(self._project, path) and place.is_file() and has_header(read_file(place))
 
     def _stale(self, path: str) -> Iterator[Action]:
         entry = self._locked[path]
+        if closed := closed_folder(self._project, path):
+            yield Action(ActionKind.REFUSE, path, reason=closed, record=entry)
+            return
         if not os.path.lexists(self._project / path) or any(
             same_file(self._project, path, other) for other in self._wanted
         ):
@@ -195,6 +214,9 @@ class _Comparison:
 
     def _users(self, path: str, file: GeneratedFile) -> Iterator[Action]:
         entry = self._entry(path)
+        if closed := closed_folder(self._project, path):
+            yield Action(ActionKind.REFUSE, path, reason=closed, record=entry)
+            return
         if entry is None or entry.owner == Owner.OWNED.value:
             yield self._first(path, file, entry)
             yield self._pristine(path, file.text)
@@ -218,7 +240,7 @@ class _Comparison:
                 return Action(ActionKind.REFUSE, path, reason=obstructed)
             return Action(ActionKind.CREATE, path, file.text, record=record)
         if entry is not None and not obstructed:
-            disk = place.read_bytes()
+            disk = read_file(place)
             if disk != file.text.encode() and is_text_of(disk, entry.sha256):
                 reason = "it is yours from now on"
                 return Action(ActionKind.REPLACE, path, file.text, reason, record=record, found=digest(disk))

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from acmegen.output.compare import Action, ActionKind
+from acmegen.output.files import read_file
 
 _NO_FILE = "/dev/null"
 
@@ -32,7 +33,7 @@ def diff_lines(project: Path, action: Action) -> Iterator[str]:
 def on_disk(project: Path, path: str) -> bytes | None:
     """The contents of a file of the project; None when it is not there."""
     place = project / path
-    return place.read_bytes() if place.is_file() else None
+    return read_file(place) if place.is_file() else None
 
 
 def text_diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -23,11 +24,35 @@ _NO_SYNC = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS})
 def fingerprint(path: Path) -> str | None:
     """The sha256 of the file `path`; None when nothing is there, `NOT_A_FILE` for a link, a folder and the like."""
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
+        if not stat.S_ISREG(path.lstat().st_mode):
             return NOT_A_FILE
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_file(path)).hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def read_file(path: Path) -> bytes:
+    """The contents of the regular file `path`. All that is read of a project is read here.
+
+    Nothing else is opened: a link may lead anywhere, a pipe would wait for ever, a device need have no end.
+
+    Raises:
+        OSError: it is not there, is not a regular file, or may not be read.
+    """
+    _check_regular(path, path.lstat())
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        _check_regular(path, os.fstat(handle))  # something else may have come into its place
+        return file.read()
+
+
+def _check_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "it is a symbolic link", str(path))
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def write(path: Path, data: bytes, mode: int | None = None) -> None:

@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, Span, codes
+from acmegen.diagnostics import Diagnostic, Span, codes, command_for
 from acmegen.output import compare, upgrade
 from acmegen.output.compare import Action, ActionKind
+from acmegen.output.lock import LOCK_NAME
+from acmegen.output.obstacles import CANNOT_READ
 
 _FINDINGS: dict[ActionKind, tuple[str, str, str]] = {
     ActionKind.CREATE: (codes.FILE_MISSING, "is missing", "writes it"),
@@ -59,10 +61,15 @@ def refusals(project: Path, actions: Iterable[Action], retry: str = "", command:
 def _refusal(project: Path, group: Sequence[Action], retry: str, command: str) -> Diagnostic:
     path, reason = group[0].path, group[0].reason
     adopt = f"`acmegen adopt {shlex.quote(str(project / path))}` makes it yours"
-    regen = f"acmegen {command} --force {shlex.quote(str(project))}".removesuffix(" .")
+    regen = command_for(f"acmegen {command} --force", project)
     match reason:
         case compare.EDITED | compare.FOREIGN if retry:
             code, help_text = codes.FILE_EDITED, f"`{retry}` overwrites it"
+        case compare.UNLOCKED:
+            code = codes.FILE_EDITED
+            help_text = f"restore `{LOCK_NAME}` from version control if it was there; `{regen}` overwrites the file"
+        case compare.UNMARKED:
+            code, help_text = codes.FILE_IN_THE_WAY, f"move it away, or restore `{LOCK_NAME}` from version control"
         case compare.EDITED:
             code, help_text = codes.FILE_EDITED, f"`{regen}` overwrites it, {adopt}"
         case compare.EDITED_STALE:
@@ -76,7 +83,10 @@ def _refusal(project: Path, group: Sequence[Action], retry: str, command: str) -
             code, help_text = codes.MERGE_CONFLICTS, "resolve them and run the command again"
         case upgrade.NOT_TEXT:
             code, help_text = codes.UNMERGEABLE, "save it as UTF-8 and run the command again"
+        case _ if reason.endswith(CANNOT_READ):
+            code, help_text = codes.FILE_REFUSED, "allow yourself to read it and run the command again"
         case _:
             code, help_text = codes.FILE_IN_THE_WAY, "nothing was written; move what is in the way"
-    others = f" and {len(group) - 1} more files" if len(group) > 1 else ""
+    more = len(group) - 1
+    others = f" and {more} more file{'s' * (more > 1)}" if more else ""
     return Diagnostic(code, f"`{path}`{others}: {reason}", Span.of_file(project / path), help=help_text)

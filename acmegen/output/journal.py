@@ -16,6 +16,7 @@ from pathlib import Path
 
 from acmegen.diagnostics import codes
 from acmegen.output import files
+from acmegen.output.files import read_file
 from acmegen.output.lock import inside
 from acmegen.output.run_folder import RUN_FOLDER, remove_run_folder, run_folder
 from acmegen.output.unreadable import unreadable
@@ -114,14 +115,14 @@ def read_journal(project: Path) -> Journal | None:
     for state in (State.DONE, State.CHANGING):
         path = project / JOURNAL_FOLDER / str(state.value)
         try:
-            data = json.loads(path.read_bytes())
+            data = json.loads(read_file(path))
             if data["journal"] != 1:
                 raise ValueError("it was written by another version of acmegen")
             steps = tuple(Step(inside(step["path"]), step["old"], step["new"]) for step in data["steps"])
             return Journal(project, steps, tuple(map(inside, data["folders"])), state)
         except FileNotFoundError:
             continue
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             help_text = f"restore the project from version control and remove `{JOURNAL_FOLDER}` in it"
             what = "the journal of an interrupted run"
             raise unreadable(codes.JOURNAL_UNREADABLE, path, error, help_text, what) from None

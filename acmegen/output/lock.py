@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,12 +14,16 @@ from packaging.version import Version
 
 from acmegen import __version__
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
+from acmegen.output.files import read_file
 from acmegen.output.unreadable import unreadable
 from acmegen.render.outputs import Owner
 
 LOCK_NAME = "acmegen.lock"
 LOCK_FORMAT = 1
-_WAY_ON = "restore it from version control, or remove it and run `acmegen regen --force`"
+_RESTORE = "restore it from version control, or move it away and run `acmegen regen`, which writes it anew"
+_RESOLVE = f"keep either side, as by `git checkout --ours {LOCK_NAME}`, and run `acmegen regen`, which writes it anew"
+_REPLACE_LINK = "put the file that it leads to in its place; acmegen follows no links within a project"
+_CONFLICT = re.compile(rb"^<{7} ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -85,15 +91,16 @@ def read_lock(project: Path) -> Lock | None:
     """The lock of `project`, or None where there is none.
 
     Raises:
-        DiagnosticError: the file is not a lock, or a newer acmegen wrote it.
+        DiagnosticError: the file is not a lock, cannot be read, or is a link; or a newer acmegen wrote it.
     """
     path = project / LOCK_NAME
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+        text = read_file(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(codes.LOCK_UNREADABLE, path, error, _WAY_ON) from None
+    except OSError as error:
+        help_text = _REPLACE_LINK if error.errno == errno.ELOOP else _RESTORE
+        raise unreadable(codes.LOCK_UNREADABLE, path, error, help_text) from None
     try:
         data = json.loads(text)
         form = data.pop("lock")
@@ -112,8 +119,9 @@ def read_lock(project: Path) -> Lock | None:
         if _release(lock.acmegen) > _release(__version__):
             raise _newer(path, lock.acmegen)
         return lock
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise unreadable(codes.LOCK_UNREADABLE, path, error, _WAY_ON) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        help_text = _RESOLVE if _CONFLICT.search(text) else _RESTORE
+        raise unreadable(codes.LOCK_UNREADABLE, path, error, help_text) from None
 
 
 def inside(path: str) -> str:

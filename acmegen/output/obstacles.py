@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
+
+CANNOT_READ = "cannot be read: permission denied"
+"""The end of a reason: what is in the way can be nothing, but nobody may look."""
 
 
 def obstacle(project: Path, path: str, removed: Collection[str] = ()) -> str:
@@ -17,6 +21,26 @@ def obstacle(project: Path, path: str, removed: Collection[str] = ()) -> str:
         path: relative to it.
         removed: paths that are removed before `path` is written.
     """
+    try:
+        return _obstacle(project, path, removed)
+    except PermissionError:
+        return closed_folder(project, path)
+
+
+def closed_folder(project: Path, path: str) -> str:
+    """Why it cannot be known whether anything is at `path`: a folder that may not be entered; empty when it can."""
+    try:
+        (project / path).lstat()
+    except PermissionError:
+        folders = PurePosixPath(path).parents
+        closed = [folder for folder in folders if not os.access(project / folder, os.X_OK)]
+        return f"`{closed[-1] if closed else folders[0]}` {CANNOT_READ}"
+    except OSError:
+        pass
+    return ""
+
+
+def _obstacle(project: Path, path: str, removed: Collection[str]) -> str:
     for folder in reversed(PurePosixPath(path).parents[:-1]):
         place = project / folder
         if place.is_symlink():
@@ -32,6 +56,8 @@ def obstacle(project: Path, path: str, removed: Collection[str] = ()) -> str:
         return "" if _all_removed(place, path, removed) else "a folder is in its place"
     if place.exists() and not place.is_file():
         return "it is not a regular file"
+    if place.exists() and not os.access(place, os.R_OK):
+        return f"it {CANNOT_READ}"
     return ""
 
 

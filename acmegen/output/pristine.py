@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from acmegen.output.files import read_file
 from acmegen.output.lock import LockedFile, digest, is_text_of
 from acmegen.render.outputs import Owner
 from acmegen.render.tree import Tree
@@ -49,6 +50,6 @@ def locked_by_pristine(project: Path, tree: Tree) -> dict[str, LockedFile]:
 
 def _read(project: Path, path: str) -> bytes | None:
     try:
-        return (project / pristine_path(path)).read_bytes()
+        return read_file(project / pristine_path(path))
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None

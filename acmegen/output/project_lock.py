@@ -19,8 +19,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, codes, shown_folder
 from acmegen.output import files
+from acmegen.output.files import read_file
 from acmegen.output.publish_errors import not_written
 from acmegen.output.run_folder import RUN_FOLDER, remove_run_folder, run_folder
 
@@ -91,7 +92,7 @@ def current_holder(project: Path) -> Holder | None:
     if holder is not None:
         return None if _is_gone(holder) else holder
     try:
-        handle = os.open(folder / "lock", os.O_RDONLY)
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -193,9 +194,9 @@ def _myself() -> bytes:
 def _read(path: Path) -> Holder | None:
     """The process that a lock names; None when it names none (yet)."""
     try:
-        holder = Holder(**json.loads(path.read_bytes()))
+        holder = Holder(**json.loads(read_file(path)))
         return holder if isinstance(holder.pid, int) and holder.pid > 0 else None
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 
@@ -221,7 +222,7 @@ def _is_gone(holder: Holder) -> bool:
 
 
 def _held(project: Path, seconds: float) -> DiagnosticError:
-    holder = current_holder(project)
+    holder, name = current_holder(project), shown_folder(project)
     help_text = "run the command again when it is done, or let it wait longer with `--wait SECONDS`"
     path = project / RUN_FOLDER / "holder"
     if path.exists():
@@ -230,7 +231,7 @@ def _held(project: Path, seconds: float) -> DiagnosticError:
         [
             Diagnostic(
                 codes.PROJECT_HELD,
-                f"{holder or 'another acmegen'} is changing `{project}`, and is not done after {seconds:g} s",
+                f"{holder or 'another acmegen'} is changing `{name}`, and is not done after {seconds:g} s",
                 help=help_text,
             )
         ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from acmegen.data import data_folder
 from acmegen.diagnostics import codes
+from acmegen.output.files import read_file
 from acmegen.output.lock import Lock, digest, inside
 from acmegen.output.pristine import PRISTINE_TEMPLATE
 from acmegen.output.unreadable import unreadable
@@ -60,9 +61,9 @@ def template_digests(lock: Lock) -> dict[str, str]:
 def exported_names(folder: Path) -> Mapping[str, str] | None:
     """The names of the backend that was exported to `folder`, if they are not those of its project."""
     try:
-        data = json.loads((folder / PROVENANCE_NAME).read_bytes())
+        data = json.loads(read_file(folder / PROVENANCE_NAME))
         return {str(field): str(name) for field, name in data["names"].items()} if data["renamed"] else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # `exported_files` says what is wrong
 
 
@@ -74,14 +75,15 @@ def exported_files(folder: Path) -> dict[str, str]:
     """
     path = folder / PROVENANCE_NAME
     try:
-        data = json.loads(path.read_bytes())
+        text = read_file(path)
+        data = json.loads(text)
         if data["provenance"] != PROVENANCE_FORMAT:
             raise ValueError("it was written by another version of acmegen")
         files = {inside(name): str(sha256) for name, sha256 in data["files"].items()}
-        files[PROVENANCE_NAME] = digest(path.read_bytes())
+        files[PROVENANCE_NAME] = digest(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         help_text = "restore it from version control, or export into an empty folder"
         raise unreadable(codes.PROVENANCE_UNREADABLE, path, error, help_text) from None
     return files

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, command_for, shown_folder
 from acmegen.output.unreadable import system_reason
 
 _WAYS_ON = {
@@ -51,14 +51,18 @@ def read_only(project: Path, paths: Iterable[str]) -> DiagnosticError:
 def not_tidied(project: Path, error: OSError) -> DiagnosticError:
     """All is done, but the journal could not be removed."""
     reason = system_reason(error)
-    return _left(project, f"`{project}` is up to date, but the journal of this run cannot be removed: {reason}")
+    return _left(
+        project, f"`{shown_folder(project)}` is up to date, but the journal of this run cannot be removed: {reason}"
+    )
 
 
 def not_undone(project: Path, error: OSError) -> DiagnosticError:
     """What an interrupted or failed run did could not be undone."""
-    return _left(project, f"a run that did not finish left `{project}` half changed: {system_reason(error)}")
+    return _left(
+        project, f"a run that did not finish left `{shown_folder(project)}` half changed: {system_reason(error)}"
+    )
 
 
 def _left(project: Path, message: str) -> DiagnosticError:
-    help_text = f"see to that and run `acmegen doctor {shlex.quote(str(project))}`, which puts it in order"
+    help_text = f"see to that and run `{command_for('acmegen doctor', project)}`, which puts it in order"
     return DiagnosticError([Diagnostic(codes.JOURNAL_LEFT, message, help=help_text)])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
 from acmegen.output import files
+from acmegen.output.unreadable import unreadable
 
 RUN_FOLDER = ".acmegen/run"
 
@@ -14,10 +16,17 @@ def run_folder(project: Path) -> Path:
     """The folder `.acmegen/run` of `project`, whether it exists or not.
 
     Raises:
-        DiagnosticError: a link or a file is in its place, in that of `.acmegen`, or in that of the journal below it.
+        DiagnosticError: a link or a file is in its place, in that of `.acmegen`, or in that of the journal below it; or
+            one of these may not be entered.
     """
     folder = project / RUN_FOLDER
     for path in (folder.parent, folder, folder / "journal"):
+        try:
+            path.lstat()
+        except PermissionError as error:
+            raise unreadable(codes.FILE_REFUSED, path.parent, error, "") from None
+        except OSError:
+            continue
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise DiagnosticError(
                 [
@@ -35,4 +44,6 @@ def run_folder(project: Path) -> Path:
 def remove_run_folder(project: Path) -> None:
     """Remove `.acmegen/run` and `.acmegen`, if they are empty."""
     folder = run_folder(project)
-    files.remove_folders((folder.parent, folder))
+    # Who may not remove a folder from the project did not make it. Linux says so even of a folder that is not empty.
+    with suppress(PermissionError):
+        files.remove_folders((folder.parent, folder))

@@ -6,14 +6,14 @@ import os
 from json import JSONDecodeError
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Span
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
 
 
 def unreadable(code: str, path: Path, error: Exception, help_text: str, what: str = "") -> DiagnosticError:
     """The error that `path` cannot be read.
 
     Args:
-        code: of the diagnostic.
+        code: of the diagnostic, unless the operating system permits nothing.
         path: the file.
         error: what reading it raised. The text of a plain ValueError is what is wrong; other errors that are none of
             JSON, of an encoding or of the operating system come from contents of an unexpected form.
@@ -32,6 +32,8 @@ def unreadable(code: str, path: Path, error: Exception, help_text: str, what: st
         reason = system_reason(error)
     else:
         reason = "it does not have the form that acmegen writes"
+    if isinstance(error, PermissionError):
+        code, help_text = codes.FILE_REFUSED, "allow yourself to read it and run the command again"
     message = f"cannot read {what or f'`{path}`'}: {reason}"
     return DiagnosticError([Diagnostic(code, message, span, help=help_text)])
 

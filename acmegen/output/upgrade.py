@@ -8,6 +8,7 @@ from pathlib import Path
 
 from acmegen.diagnostics import Diagnostic, Severity, Span, codes
 from acmegen.output.compare import Action, ActionKind
+from acmegen.output.files import read_file
 from acmegen.output.lock import Lock, digest, is_text_of
 from acmegen.output.merge import MINE, marked_lines, merge_texts
 from acmegen.output.obstacles import obstacle
@@ -39,7 +40,7 @@ def _merged(action: Action, text: str, lock: Lock, project: Path) -> Action:
         return action
     if obstructed := obstacle(project, action.path):
         return _refused(action, obstructed)
-    disk = place.read_bytes()
+    disk = read_file(place)
     if is_text_of(disk, digest(text.encode())):
         return action
     try:
@@ -74,7 +75,7 @@ def unresolved_conflicts(project: Path, lock: Lock, severity: Severity) -> Itera
             continue
         place = project / path
         try:
-            lines = marked_lines(place.read_text(encoding="utf-8"))
+            lines = marked_lines(read_file(place).decode())
         except (OSError, UnicodeDecodeError):
             continue
         if lines:

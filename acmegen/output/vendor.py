@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Span, codes, command_for, shown_folder
 from acmegen.output.compare import Action, ActionKind
+from acmegen.output.files import read_file
 from acmegen.output.ignore import ALWAYS, ignore_rules
 from acmegen.output.lock import LOCK_NAME, Lock, digest, is_text_of
 from acmegen.output.obstacles import obstacle
@@ -22,10 +22,10 @@ STALE = "the export has no such file any more"
 
 def ignored_in(project: Path) -> tuple[str, ...]:
     """The rules for what a build of `project` leaves behind, from its `.gitignore`."""
-    try:
-        lines = (project / ".gitignore").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except FileNotFoundError:
-        lines = []
+    place = project / ".gitignore"
+    # git follows no link here either.
+    is_own = place.is_file() and not place.is_symlink()
+    lines = read_file(place).decode(errors="surrogateescape").splitlines() if is_own else []
     return ignore_rules((*ALWAYS, *lines))
 
 
@@ -36,23 +36,26 @@ def project_files(project: Path, lock: Lock, manifests: Path) -> dict[str, bytes
     hidden. The lock is not among them.
 
     Raises:
-        DiagnosticError: a symbolic link is among them.
+        DiagnosticError: a symbolic link or another file that is none is among them.
     """
     paths = {path for path, entry in lock.files.items() if not entry.deleted}
     paths |= set(_found(project, manifests.resolve(), list(ignored_in(project))))
-    links = sorted(path for path in paths if (project / path).is_symlink())
-    if links:
-        help_text = "put what it leads to in its place, or add it to the project's `.gitignore`"
-        raise DiagnosticError(
-            Diagnostic(
-                codes.LINK_NOT_VENDORED,
-                f"`{project / link}` is a symbolic link",
-                Span.of_file(project / link),
-                help=help_text,
-            )
-            for link in links
-        )
+    refused = [diagnostic for path in sorted(paths) for diagnostic in _not_vendored(project / path)]
+    if refused:
+        raise DiagnosticError(refused)
     return {path: (project / path).read_bytes() for path in sorted(paths)}
+
+
+def _not_vendored(place: Path) -> Iterator[Diagnostic]:
+    """The error that what is at `place` cannot be exported, if it is no regular file."""
+    if place.is_symlink():
+        what, help_text = "is a symbolic link", "put what it leads to in its place"
+    elif place.exists() and not place.is_file():
+        what, help_text = "is not a regular file", "move it away"
+    else:
+        return
+    help_text += ", or add it to the project's `.gitignore`"
+    yield Diagnostic(codes.LINK_NOT_VENDORED, f"`{place}` {what}", Span.of_file(place), help=help_text)
 
 
 def _found(project: Path, manifests: Path, rules: list[str]) -> Iterator[str]:
@@ -96,7 +99,7 @@ def _removal(path: str, sha256: str, folder: Path, force: bool) -> Action | None
         return None
     if obstructed := obstacle(folder, path):
         return Action(ActionKind.KEEP, path, reason=f"{STALE}, and {obstructed}")
-    disk = (folder / path).read_bytes()
+    disk = read_file(folder / path)
     if force or is_text_of(disk, sha256):
         return Action(ActionKind.REMOVE, path, reason=STALE, found=digest(disk))
     return Action(ActionKind.REFUSE, path, reason=EDITED_STALE)
@@ -109,7 +112,7 @@ def _written(path: str, data: bytes, sha256: str | None, folder: Path, force: bo
         return Action(ActionKind.REFUSE, path, reason=obstructed)
     if not (folder / path).is_file():
         return Action(ActionKind.CREATE, path, text)
-    disk = (folder / path).read_bytes()
+    disk = read_file(folder / path)
     if disk == data:
         return Action(ActionKind.KEEP, path)
     if sha256 is None:
@@ -123,12 +126,12 @@ def not_up_to_date(project: Path, actions: Sequence[Action]) -> Iterator[Diagnos
     """The error that `project` is not exported, if one of `actions`, which would bring it up to date, changes it."""
     changed = [action.path for action in actions if action.changes]
     if changed:
-        quoted = shlex.quote(str(project))
         others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         yield Diagnostic(
             codes.NOT_UP_TO_DATE,
-            f"`{project}` is not up to date: `{changed[0]}`{others}",
-            help=f"`acmegen check {quoted}` says what differs, `acmegen regen {quoted}` brings it up to date",
+            f"`{shown_folder(project)}` is not up to date: `{changed[0]}`{others}",
+            help=f"`{command_for('acmegen check', project)}` says what differs, "
+            f"`{command_for('acmegen regen', project)}` brings it up to date",
         )
 
 

@@ -27,7 +27,10 @@ def verify(folder: Path) -> dict[str, list[str]]:
     Raises:
         OSError, ValueError, KeyError, TypeError, AttributeError: it has no readable PROVENANCE.json.
     """
-    provenance = json.loads((folder / PROVENANCE_NAME).read_text(encoding="utf-8"))
+    place = folder / PROVENANCE_NAME
+    if place.exists() and not place.is_file():  # a pipe would wait for ever
+        raise ValueError("it is not a regular file")
+    provenance = json.loads(place.read_text(encoding="utf-8"))
     digests, rules = dict(provenance["files"]), [str(rule) for rule in provenance["ignored"]]
     found: dict[str, list[str]] = {"changed": [], "missing": [], "added": []}
     for path, digest in sorted(digests.items()):
@@ -74,7 +77,7 @@ def main(arguments: list[str]) -> int:
     except KeyError as error:
         print(f"error: {folder / PROVENANCE_NAME} has no field {error}", file=sys.stderr)
         return 2
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         print(f"error: {folder / PROVENANCE_NAME} cannot be read: {error}", file=sys.stderr)
         return 2
     for kind, paths in found.items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -87,7 +89,10 @@ def test_check_of_a_project_that_is_half_changed(right: Path) -> None:
     result = run("check", "--format", "json")
     found = document(result)
     assert (result.exit_code, found["errors"], found["warnings"]) == (1, 0, 1)
-    assert [entry["code"] for entry in found["diagnostics"]] == [codes.RUN_INTERRUPTED]
+    (interrupted,) = found["diagnostics"]
+    assert interrupted["code"] == codes.RUN_INTERRUPTED
+    assert interrupted["message"].startswith("a run that changed `acme` was interrupted"), "and not `.`"
+    assert interrupted["help"] == "`acmegen doctor` puts it in order"
     assert run("check").exit_code == 1
     assert finds("vendor", "export", ".", "../export", exit_code=1) == {codes.NOT_UP_TO_DATE: None}
     assert finds("regen", exit_code=0) == {}
@@ -119,3 +124,13 @@ def test_every_command_that_holds_a_project_takes_the_format() -> None:
     holding = {name for name, command in commands.items() if any("--wait" in option.opts for option in command.params)}
     taking = {name for name, command in commands.items() if any("--format" in option.opts for option in command.params)}
     assert holding <= taking
+
+
+def test_whatever_file_the_operating_system_refuses_is_a_diagnostic(
+    right: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), OWNED)
+
+    monkeypatch.setattr("acmegen.cli.check.generate", refused)
+    assert finds("check", exit_code=2) == {codes.FILE_REFUSED: OWNED}

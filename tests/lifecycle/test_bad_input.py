@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -79,10 +80,20 @@ def test_a_manifest_that_is_not_valid(
 def test_without_torch_every_command_says_what_to_install(
     repository: Path, new_project: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    for arguments in (("new-backend", "acme", "--dir", tmp_path / "acme"), ("check", new_project("acme"))):
+    project = new_project("acme")
+    range_of_manifest = "`pip install 'torch>="
+    version_of_lock = f"`pip install torch=={version('torch').partition('+')[0]}`"
+    for arguments, requirement in (
+        (("new-backend", "acme", "--dir", tmp_path / "acme"), range_of_manifest),
+        (("upgrade", "--dry-run", project), range_of_manifest),
+        (("check", project), version_of_lock),
+        (("build", project), version_of_lock),
+        (("doctor", project), version_of_lock),
+    ):
         result = run_without(repository, ["torch"], *arguments)
-        assert result.returncode == 2
-        assert "torch is not installed" in result.stderr and "pip install torch" in result.stderr
+        assert result.returncode == (1 if arguments[0] == "doctor" else 2)
+        told = result.stdout + result.stderr
+        assert "torch is not installed" in told and requirement in told and "$ " not in told
     assert list(tmp_path.iterdir()) == []
 
 
@@ -141,11 +152,24 @@ def test_arguments_of_pytest_need_no_project(acmegen: Acmegen, project: Path) ->
     assert (result.returncode, "no pyproject.toml" in result.stderr) == (2, True)
 
 
+def test_tests_before_a_build_name_the_command(acmegen: Acmegen, project: Path) -> None:
+    pyproject = project / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace('name = "torch-acme"', 'name = "torch-never-built"'))
+    result = acmegen("test", cwd=project)
+    last = result.stderr.splitlines()[-1]
+    assert result.returncode == 1 and "acme is not built for " in last and "run `acmegen build` first" in last
+
+
 def test_explain_says_what_a_code_means(acmegen: Acmegen) -> None:
     result = acmegen("explain", codes.UNKNOWN_FIELD.lower())
     assert result.returncode == 0 and result.stdout.startswith("ACME012: a field is not known\n")
-    result = acmegen("explain", "ACME12")
-    assert result.returncode == 2 and "did you mean" in result.stderr
+    for number in ("ACME12", "acme0012", "12"):
+        result = acmegen("explain", number)
+        assert result.returncode == 2 and "did you mean `ACME012`?" in result.stderr
+    result = acmegen("explain", "ACME4O1")
+    assert result.returncode == 2 and "there is no code ACME4O1; did you mean `ACME4" in result.stderr
+    result = acmegen("explain", "add.Tensor")
+    assert result.returncode == 2 and "add.Tensor is no code" in result.stderr and "operators" in result.stderr
 
 
 def test_explain_without_a_code_lists_all(acmegen: Acmegen) -> None:

@@ -167,7 +167,9 @@ def test_without_torch(acmegen: Acmegen, project: Path, monkeypatch: pytest.Monk
 
 
 def test_a_folder_that_is_no_project(acmegen: Acmegen, tmp_path: Path) -> None:
-    assert acmegen("doctor", tmp_path).returncode == 0
+    result = acmegen("doctor", cwd=tmp_path)
+    assert result.returncode == 0 and f"{tmp_path} is no project" in result.stdout
+    assert "no interrupted run" not in result.stdout
     assert list(tmp_path.iterdir()) == []
     result = acmegen("doctor", tmp_path / "nowhere")
     assert result.returncode == 2 and "nowhere" in result.stderr

@@ -64,6 +64,30 @@ def test_h1_an_edited_owned_file_stops_the_run_with_its_diff_and_the_ways_on(acm
     assert (project / created).exists()
 
 
+def test_h3_without_a_lock_nothing_but_acmegens_files_is_overwritten(acmegen: Acmegen, project: Path) -> None:
+    before = contents(project)
+    (project / "acmegen.lock").unlink()
+    assert acmegen("regen", project).returncode == 0
+    assert contents(project) == before, "files that equal what is generated are acmegen's"
+
+    (project / "acmegen.lock").unlink()
+    append(project / STREAM, "// mine\n")
+    (project / EVENT).write_text("mine\n")
+    result = acmegen("regen", cwd=project)
+    assert result.returncode == 1 and "\n-// mine\n" in result.stderr
+    assert f"error[ACME401]: `{STREAM}`" in result.stderr and "`acmegen regen --force` overwrites" in result.stderr
+    assert f"error[ACME402]: `{EVENT}`" in result.stderr and "adopt" not in result.stderr
+
+    result = acmegen("regen", "--force", cwd=project)
+    assert result.returncode == 1 and "ACME401" not in result.stderr, (
+        "there is nothing for --force to do about the other"
+    )
+    assert (project / EVENT).read_text() == "mine\n"
+    (project / EVENT).unlink()
+    assert acmegen("regen", "--force", cwd=project).returncode == 0
+    assert contents(project) == before
+
+
 def test_h1_an_adopted_file_is_the_users_until_it_is_restored(acmegen: Acmegen, project: Path) -> None:
     append(project / STREAM, "// mine\n")
     mine = (project / STREAM).read_bytes()
@@ -113,6 +137,9 @@ def test_paths_that_are_in_no_project_or_in_two(acmegen: Acmegen, project: Path,
     assert result.returncode == 1 and "in different projects" in result.stderr
     result = acmegen("adopt", "csrc/generated/runtime/AcmeStraem.cpp", cwd=project)
     assert result.returncode == 1 and f"did you mean `{STREAM}`?" in result.stderr
+    result = acmegen("adopt", "csrc/kernels", cwd=project)
+    assert result.returncode == 1 and "`csrc/kernels` is a folder; name the files in it" in result.stderr
+    assert "did you mean" not in result.stderr and "`acmegen list`" in result.stderr
 
 
 def test_h3_nothing_that_is_the_users_is_touched(acmegen: Acmegen, project: Path) -> None:

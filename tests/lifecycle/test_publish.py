@@ -265,7 +265,7 @@ def test_regen_tells_of_a_read_only_file(acmegen: Acmegen, project_on_disk: Path
     path.chmod(0o444)
     before = snapshot(project_on_disk)
     result = acmegen("regen", project_on_disk)
-    assert result.returncode == 1 and codes.READ_ONLY_FILE in result.stderr
+    assert result.returncode == 2 and codes.READ_ONLY_FILE in result.stderr
     assert f"chmod u+w {path}" in result.stderr and "Traceback" not in result.stderr
     assert snapshot(project_on_disk) == before
 

@@ -227,7 +227,9 @@ def test_verify_lists_changed_missing_and_added_files(verify: Verify, copy: Path
         assert (code, lines) == (0, [f"nothing is changed; PROVENANCE.json is {digest}"])
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", "[]", "<<<<<<<", '{"files": 1, "ignored": []}', '{"files": {}}'])
+@pytest.mark.parametrize(
+    "text", [None, "", "{}", "[]", "[" * 100_000, "<<<<<<<", '{"files": 1, "ignored": []}', '{"files": {}}']
+)
 def test_verify_of_what_is_no_export(verify: Verify, tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "PROVENANCE.json").write_text(text)
@@ -327,6 +329,13 @@ def test_what_cannot_be_exported_is_refused(acmegen: Acmegen, project: Path, tmp
     for dest in (project, project / "export", project.parent):
         result = acmegen("vendor", "export", project, dest)
         assert result.returncode == 2 and "lie in each other" in result.stderr
+    live = tmp_path / "live"
+    shutil.copytree(project, live)
+    for found in ("acmegen.lock", "manifests/backend.yaml"):
+        result = acmegen("vendor", "export", project, live)
+        assert result.returncode == 2 and f"{live} is a project itself: it has {found}" in result.stderr
+        (live / found).unlink()
+    assert not (live / "PROVENANCE.json").exists()
     (project / "verify.py").write_text("# mine\n")
     assert "error[ACME432]" in acmegen("vendor", "export", project, tmp_path / "export").stderr
     (project / "verify.py").unlink()

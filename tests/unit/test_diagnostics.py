@@ -258,5 +258,6 @@ def test_suggestions() -> None:
     assert nearest("dtyeps", ["dtypes", "expr", "otherwise"]) == ("dtypes",)
     assert nearest("POLICY", ["policy"]) == ("policy",)
     assert nearest("zzz", ["dtypes"]) == ()
+    assert nearest("no", ["norm"]) == () and nearest("ad", ["add"]) == ("add",)
     assert did_you_mean("dtyeps", ["dtypes"]) == "did you mean `dtypes`?"
     assert did_you_mean("zzz", ["dtypes"]) == ""

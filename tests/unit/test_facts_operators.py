@@ -203,6 +203,8 @@ def test_nearest(operators: Operators, name: str, first: str) -> None:
 
 def test_nothing_near(operators: Operators) -> None:
     assert operators.nearest("qqqqqqqqqq") == ()
+    near = {candidate.partition(".")[0] for name in ("no", "on") for candidate in operators.nearest(name)}
+    assert near.isdisjoint({"norm", "conj"}), "half of it is no likeness"
     assert len(operators.nearest("add.Tensr", n=2)) == 2
 
 
