@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -29,16 +30,18 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 def compatible_edits(diagnostics: Iterable[Diagnostic]) -> tuple[Edit, ...]:
     """The edits of `diagnostics` that do not overlap: the first wins, and the edits of one diagnostic go together."""
-    chosen: dict[Path, list[Edit]] = {}
+    chosen: dict[Path, list[Edit]] = {}  # by place
     for diagnostic in diagnostics:
-        if not any(_overlaps(edit, other) for edit in diagnostic.edits for other in chosen.get(edit.span.path, ())):
+        if not any(_overlaps(edit, chosen.get(edit.span.path, ())) for edit in diagnostic.edits):
             for edit in diagnostic.edits:
-                chosen.setdefault(edit.span.path, []).append(edit)
+                insort(chosen.setdefault(edit.span.path, []), edit, key=_start)
     return tuple(edit for edits in chosen.values() for edit in edits)
 
 
-def _overlaps(edit: Edit, other: Edit) -> bool:
-    return _start(edit) <= _end(other) and _start(other) <= _end(edit)
+def _overlaps(edit: Edit, others: Sequence[Edit]) -> bool:
+    """Whether `edit` overlaps one of `others`, which are sorted and do not overlap."""
+    before = bisect_right(others, _end(edit), key=_start)
+    return before > 0 and _start(edit) <= _end(others[before - 1])
 
 
 def _start(edit: Edit) -> tuple[int, int]:

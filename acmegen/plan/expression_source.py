@@ -55,6 +55,12 @@ class Source:
         near = did_you_mean(node.id, known)
         return ExpressionError(message, offset, length, None if near else help, wrong=node.id, known=known)
 
+    def unknown_attribute(self, message: str, node: ast.Attribute, known: Collection[str]) -> ExpressionError:
+        """An error that marks what stands behind the dot, which is none of `known`."""
+        offset, length = self.span(node)
+        name = node.attr
+        return ExpressionError(message, offset + length - len(name), len(name), wrong=name, known=known)
+
     def quote(self, node: ast.expr) -> str:
         """The text of `node`."""
         offset, length = self.span(node)

@@ -274,10 +274,12 @@ class _Checker:
                     return Value(Kind.SHAPE, f"{operand.laid_out}.strides()")
                 case "numel" | "dim":
                     return Value(Kind.INT, f"{operand.given}.{node.attr}()")
-            raise self.error(node, f"a tensor has `sizes`, `strides`, `numel` and `dim`, not `{node.attr}`")
+            message = f"a tensor has `sizes`, `strides`, `numel` and `dim`, not `{node.attr}`"
+            raise self.source.unknown_attribute(message, node, ["sizes", "strides", "numel", "dim"])
         shape = self.expect(Kind.SHAPE, node=node.value)
         if node.attr != "size":
-            raise self.error(node, f"a list of integers has `size`, not `{node.attr}`")
+            message = f"a list of integers has `size`, not `{node.attr}`"
+            raise self.source.unknown_attribute(message, node, ["size"])
         return Value(Kind.INT, f"static_cast<int64_t>({shape}.size())")
 
     def _call(self, node: ast.Call) -> Value:
@@ -298,9 +300,10 @@ class _Checker:
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> Value:
         operand = self._tensor(method.value)
-        if method.attr not in ("size", "stride", "outer", "inner"):
-            known = "`size`, `stride`, `outer` and `inner`"
-            raise self.error(method, f"a tensor has the functions {known}, not `{method.attr}`")
+        known = ("size", "stride", "outer", "inner")
+        if method.attr not in known:
+            message = f"a tensor has the functions `size`, `stride`, `outer` and `inner`, not `{method.attr}`"
+            raise self.source.unknown_attribute(message, method, known)
         self._count(node, 1)
         index = self.expect(Kind.INT, node=node.args[0])
         match method.attr:

@@ -352,3 +352,10 @@ def test_two_thousand_entries_load_in_half_a_second(tmp_path: Path) -> None:
     start = time.process_time()
     assert len(load_project(tmp_path).operators) == 2000
     assert time.process_time() - start < 2  # 0.15 s; half a second is promised
+
+
+def test_a_name_that_is_too_long_is_told_how_long_it_may_be(tmp_path: Path) -> None:
+    for text in ("name: " + "a" * 300, "name: nova\ncpp_namespace: " + "a" * 300):
+        (tmp_path / "backend.yaml").write_text(f"manifest: backend/v1\n{text}\n")
+        (found,) = diagnostics_of(lambda: load_project(tmp_path))
+        assert found.message == "a name has 64 characters at most, and this has 300"

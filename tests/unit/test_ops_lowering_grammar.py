@@ -113,8 +113,8 @@ def test_sizes_and_dtypes() -> None:
         ("unknown", 0, 7, 'constant("unknown")'),
         ("alpha", 0, 5, "`double(alpha)` or `int(alpha)`"),
         ("dims", 0, 4, "cannot be passed"),
-        ("x.shape", 0, 7, "not `shape`"),
-        ("x.view(1)", 0, 6, "not `view`"),
+        ("x.shape", 2, 5, "not `shape`"),
+        ("x.view(1)", 2, 4, "not `view`"),
         ("x.size(0, 1)", 0, 12, "takes 1 argument, not 2"),
         ("x.size(eps)", 7, 3, "expected an integer"),
         ("x.size(dim=0)", 0, 13, "have no names"),
@@ -156,3 +156,10 @@ def test_a_condition_is_a_truth_value() -> None:
 def test_a_dtype_is_a_dtype() -> None:
     with pytest.raises(ExpressionError, match="expected a dtype"):
         compile_dtype("dim", SCOPE)
+
+
+def test_an_attribute_that_is_misspelt_is_marked_and_has_one_sure_correction() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        compile_argument("double(x.dims)", SCOPE)
+    found = caught.value
+    assert (found.offset, found.length, found.label, found.meant) == (9, 4, "did you mean `dim`?", "dim")
