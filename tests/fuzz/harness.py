@@ -143,7 +143,7 @@ def _warm_up() -> None:
     check_diagnostics((Diagnostic(codes.WRONG_VALUE, "m"),), Path())
 
 
-def _load_facts(*, tileops: bool, executor: object) -> Facts:
+def _load_facts(*, tileops: bool, executor: object, requirement: str) -> Facts:
     return _facts(tileops)
 
 
