@@ -8,6 +8,7 @@ from contextlib import suppress
 from multiprocessing import get_all_start_methods, get_context
 
 from acmegen import cache
+from acmegen.workers import uninterrupted
 
 _COMMANDS = frozenset({"new-backend", "regen", "upgrade", "check"})
 
@@ -19,7 +20,8 @@ def read_operators_ahead(arguments: Sequence[str]) -> None:
     """
     if _COMMANDS.isdisjoint(arguments) or cache.holds("operators") or "fork" not in get_all_start_methods():
         return
-    get_context("fork").Process(target=_read, daemon=True).start()
+    with uninterrupted():
+        get_context("fork").Process(target=_read, daemon=True).start()
 
 
 def _read() -> None:

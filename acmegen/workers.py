@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -36,10 +37,21 @@ def workers(much_to_do: bool, prepare: Callable[[], None]) -> Iterator[Executor 
         return
     pool = ProcessPoolExecutor(mp_context=get_context("fork"), initializer=_begin, initargs=(prepare,))
     try:
-        pool.submit(_nothing)  # with the first task all processes are started
+        with uninterrupted():
+            pool.submit(_nothing)  # with the first task all processes are started
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """What is forked meanwhile never gets Ctrl-C, which the terminal sends to it too; this process does, afterwards."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _nothing() -> None:

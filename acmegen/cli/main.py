@@ -26,8 +26,6 @@ from acmegen.cli.upgrade import upgrade
 from acmegen.cli.vendor import vendor
 from acmegen.diagnostics import DiagnosticError
 
-_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-
 
 @click.group(cls=DiagnosticGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="acmegen")
@@ -56,8 +54,10 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line.
 
-    Exit codes: 0 done; 1 the manifests or the tree have findings, or a build or test failed; 2 the command cannot run;
-    130 it was interrupted from the keyboard.
+    Exit codes: 0 done; 1 the manifests or the tree have findings, or a build or test failed; 2 the command cannot run.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted.
     """
     # A run is short, and what it builds lives to its end: looking for garbage would cost a tenth of the time.
     gc.disable()
@@ -71,8 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
-        click.echo("Aborted!", err=True)
-        sys.exit(_INTERRUPTED)
+        raise KeyboardInterrupt from None
     except DiagnosticError as error:
         print_text(error.diagnostics)
         sys.exit(exit_code(error.diagnostics))

@@ -219,17 +219,22 @@ def test_a_project_may_be_made_in_a_folder_of_another(acmegen: Acmegen, project:
     assert (result.returncode, "backend.yaml" in result.stderr) == (1, True)
 
 
-def test_an_interrupted_run_leaves_nothing(repository: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_work", ["locks", "operators", "templates-*"])
+def test_an_interrupted_run_leaves_nothing(repository: Path, tmp_path: Path, at_work: str) -> None:
+    """Ctrl-C, which the processes beside it get too, while what it is at work on appears in the cache."""
     command = [sys.executable, "-m", "acmegen", "new-backend", "acme", "--dir", str(tmp_path / "acme")]
-    environment = {**os.environ, "PYTHONPATH": str(repository), "ACMEGEN_CACHE_DIR": str(tmp_path / "cache")}
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "PYTHONPATH": str(repository), "ACMEGEN_CACHE_DIR": str(cache)}
     # A child of a background job inherits that SIGINT is ignored.
     default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=default) as process:
-        # The first thing that is cached tells that the command is at work.
-        while not (tmp_path / "cache").exists() and process.poll() is None:
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=default, start_new_session=True
+    ) as process:
+        while not any(cache.glob(at_work)) and process.poll() is None:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Aborted" in errors and "Traceback" not in errors
+    # To a shell both are 130. Python ends by the signal if that came in what `exec` runs, as dataclasses are made.
+    assert process.returncode in (130, -signal.SIGINT), errors
+    assert errors.strip() == "Aborted!"
     assert not (tmp_path / "acme").exists()

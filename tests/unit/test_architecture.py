@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "pipeline": BOTTOM | {"__init__", "diagnostics", "facts", "manifest", "output", "plan", "render"},
     "health": BOTTOM | {"__init__", "diagnostics", "facts", "output", "plan", "render"},
     "vendoring": BOTTOM | {"diagnostics", "manifest", "output", "pipeline", "plan", "render"},
-    "read_ahead": frozenset({"cache", "facts"}),
+    "read_ahead": frozenset({"cache", "facts", "workers"}),
     "cli": BOTTOM | {"__init__", "diagnostics", "health", "manifest", "output", "pipeline", "read_ahead", "vendoring"},
     "__main__": frozenset({"cli"}),
 }
