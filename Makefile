@@ -33,7 +33,7 @@ demo: setup
 
 # Beside the backend that compiles and runs its own tests, all others.
 test: setup
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # A backend of another name, built and tested: slow, and the same but for the name (tests/lifecycle shows that).
 test-nova: setup
