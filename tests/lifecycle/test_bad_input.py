@@ -152,12 +152,11 @@ def test_arguments_of_pytest_need_no_project(acmegen: Acmegen, project: Path) ->
     assert (result.returncode, "no pyproject.toml" in result.stderr) == (2, True)
 
 
-def test_tests_before_a_build_name_the_command(acmegen: Acmegen, project: Path) -> None:
-    pyproject = project / "pyproject.toml"
-    pyproject.write_text(pyproject.read_text().replace('name = "torch-acme"', 'name = "torch-never-built"'))
-    result = acmegen("test", cwd=project)
+def test_tests_before_a_build_name_the_command(acmegen: Acmegen, new_project: Callable[[str], Path]) -> None:
+    """Of a backend that nobody installs here."""
+    result = acmegen("test", cwd=new_project("unbuilt"))
     last = result.stderr.splitlines()[-1]
-    assert result.returncode == 1 and "acme is not built for " in last and "run `acmegen build` first" in last
+    assert result.returncode == 1 and "unbuilt is not built for " in last and "run `acmegen build` first" in last
 
 
 def test_explain_says_what_a_code_means(acmegen: Acmegen) -> None:
