@@ -274,9 +274,9 @@ def test_a_copy_beside_a_write_is_found(simulator):
 def test_an_operator_on_the_host_beside_a_write_is_found(simulator):
     x = torch.zeros(SIZE, device=DEVICE)
     with torch.acme.Stream():
-        torch.nonzero(x)
+        x.flip(0)  # whatever it reads, it ends well: not every kernel does in a race
     assert simulator.races == 1
-    assert "nonzero" in simulator.report
+    assert "flip" in simulator.report
     simulator.reset()
 
 
