@@ -18,13 +18,17 @@ def quote(text: object) -> str:
     return f"`{flat}`" if len(flat) <= MAX_LENGTH else f"`{flat[:MAX_LENGTH]}…`"
 
 
+def least_likeness(name: str) -> float:
+    """The ratio of difflib from which on another name is near `name`."""
+    return 0.8 if len(name) <= _SHORT else 0.6
+
+
 def nearest(name: str, candidates: Iterable[str], n: int = 1) -> tuple[str, ...]:
     """Up to `n` of `candidates` that `name` may be a slip of, best first. Case does not count."""
     if len(name) > MAX_LENGTH:
         return ()
     by_lower = {candidate.lower(): candidate for candidate in candidates}
-    cutoff = 0.8 if len(name) <= _SHORT else 0.6
-    matches = get_close_matches(name.lower(), by_lower, n=n, cutoff=cutoff)
+    matches = get_close_matches(name.lower(), by_lower, n=n, cutoff=least_likeness(name))
     return tuple(by_lower[match] for match in matches)
 
 

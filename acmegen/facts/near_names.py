@@ -7,10 +7,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from heapq import nlargest
 
-MAX_LENGTH = 100
-"""Nothing is near a longer name."""
-
-_SHORT = 2  # letters: of a name as short as that, half of a longer one is no likeness
+from acmegen.diagnostics.suggest import MAX_LENGTH, least_likeness
 
 
 @cache
@@ -33,6 +30,6 @@ def near_names(name: str, candidates: Iterable[str], n: int) -> tuple[str, ...]:
 
     few = nlargest(12 + n, candidates, key=shared)
     scored = [(SequenceMatcher(None, name.lower(), candidate.lower()).ratio(), candidate) for candidate in few]
-    least = 0.8 if len(name) <= _SHORT else 0.6
+    least = least_likeness(name)
     best = sorted((pair for pair in scored if pair[0] >= least), key=lambda pair: (-pair[0], pair[1]))
     return tuple(candidate for _, candidate in best[:n])

@@ -349,9 +349,12 @@ def test_loading_the_flagship_is_fast() -> None:
 def test_two_thousand_entries_load_in_half_a_second(tmp_path: Path) -> None:
     lines = [f"  op_{index}.Tensor: {{expr: a + {index} * b, dtypes: [floating, int64]}}" for index in range(2000)]
     write_manifests(tmp_path, ops__many="manifest: ops/v1\nops:\n" + "\n".join(lines) + "\n")
-    start = time.process_time()
-    assert len(load_project(tmp_path).operators) == 2000
-    assert time.process_time() - start < 2  # 0.15 s; half a second is promised
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        assert len(load_project(tmp_path).operators) == 2000
+        times.append(time.process_time() - start)
+    assert min(times) < 0.5  # 0.15 s
 
 
 def test_a_name_that_is_too_long_is_told_how_long_it_may_be(tmp_path: Path) -> None:
