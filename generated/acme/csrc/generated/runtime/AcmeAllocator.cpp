@@ -46,8 +46,6 @@ DeviceHeap& heap(c10::DeviceIndex device) {
   return *all_heaps()[device];
 }
 
-void delete_device_memory(void* pointer) { getAcmeAllocator().raw_delete(pointer); }
-
 // Calls `function` with each device's heap that `pointer` may be of, until it returns true. Returns
 // whether it did.
 template <class Function>
@@ -61,11 +59,38 @@ bool any_heap(const void* pointer, Function function) {
   return false;
 }
 
+// `stream` is one of a device that exists.
+void* allocate_on(const AcmeStream& stream, size_t bytes) {
+  if (bytes == 0) {
+    return nullptr;
+  }
+  refuse_in_bad_fork();
+  const RelaxedCapture relaxed;
+  return all_heaps()[stream.device_index()]->allocate(bytes, stream);
+}
+
+void delete_device_memory(void* pointer) noexcept {
+  // In a forked child the memory is the parent's.
+  if (pointer == nullptr || is_in_bad_fork()) {
+    return;
+  }
+  try {
+    const RelaxedCapture relaxed;
+    const AllocationContext context = make_context(RecordContext::kAll);
+    const bool is_known =
+        any_heap(pointer, [&](DeviceHeap& heap) { return heap.free(pointer, context); });
+    TORCH_INTERNAL_ASSERT(is_known, "raw_delete: memory that was freed");
+  } catch (...) {
+    // Destructors call this and nobody can be told. The memory stays reserved, because whether the
+    // device still uses it is unknown; the driver's error comes back at the next synchronization.
+  }
+}
+
 }  // namespace
 
 c10::DataPtr AcmeAllocator::allocate(size_t bytes) {
   const AcmeStream stream = getCurrentAcmeStream();
-  void* pointer = raw_alloc_with_stream(bytes, stream);
+  void* pointer = allocate_on(stream, bytes);
   return {pointer, pointer, &delete_device_memory, stream.device()};
 }
 
@@ -116,31 +141,14 @@ std::pair<size_t, size_t> AcmeAllocator::getMemoryInfo(c10::DeviceIndex device) 
   return memory_info(device);
 }
 
-void* AcmeAllocator::raw_alloc(size_t bytes) {
-  return raw_alloc_with_stream(bytes, getCurrentAcmeStream());
-}
+void* AcmeAllocator::raw_alloc(size_t bytes) { return allocate_on(getCurrentAcmeStream(), bytes); }
 
 void* AcmeAllocator::raw_alloc_with_stream(size_t bytes, const AcmeStream& stream) {
-  const RelaxedCapture relaxed;
-  return bytes == 0 ? nullptr : heap(stream.device_index()).allocate(bytes, stream);
+  check_device_index(stream.device_index());
+  return allocate_on(stream, bytes);
 }
 
-void AcmeAllocator::raw_delete(void* pointer) noexcept {
-  // In a forked child the memory is the parent's.
-  if (pointer == nullptr || is_in_bad_fork()) {
-    return;
-  }
-  try {
-    const RelaxedCapture relaxed;
-    const AllocationContext context = make_context(RecordContext::kAll);
-    const bool is_known =
-        any_heap(pointer, [&](DeviceHeap& heap) { return heap.free(pointer, context); });
-    TORCH_INTERNAL_ASSERT(is_known, "raw_delete: memory that was freed");
-  } catch (...) {
-    // Destructors call this and nobody can be told. The memory stays reserved, because whether the
-    // device still uses it is unknown; the driver's error comes back at the next synchronization.
-  }
-}
+void AcmeAllocator::raw_delete(void* pointer) noexcept { delete_device_memory(pointer); }
 
 bool AcmeAllocator::owns(const void* pointer) {
   refuse_in_bad_fork();

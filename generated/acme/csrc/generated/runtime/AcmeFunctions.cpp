@@ -33,15 +33,11 @@ void mark_forked_child() {
   }
 }
 
-// What another library has told the driver since this one did. The driver is asked each time, which
-// costs it a look at a variable of the thread.
-void follow_driver(ThreadState& state) noexcept {
-  const int device = driver::get_device();
-  if (device == std::max(state.bound, 0)) [[likely]] {
-    return;
-  }
-  state.bound = device;
-  state.device = device < device_count() ? static_cast<c10::DeviceIndex>(device) : 0;
+[[noreturn]] void raise_invalid_device(c10::DeviceIndex device) {
+  const int count = device_count_ensure_non_zero();
+  TORCH_CHECK(false, "Invalid device acme:", static_cast<int>(device), ": ", count,
+              count == 1 ? " device is" : " devices are", " available, with indices 0 to ",
+              count - 1, ".");
 }
 
 void tell_driver(ThreadState& state, int device) {
@@ -64,6 +60,16 @@ void bind(ThreadState& state, c10::DeviceIndex device) {
 
 constinit thread_local ThreadState thread_state;
 
+ThreadState& follow_driver() noexcept {
+  ThreadState& state = thread_state;
+  const int device = driver::get_device();
+  if (device != std::max(state.bound, 0)) [[unlikely]] {
+    state.bound = device;
+    state.device = device < device_count() ? static_cast<c10::DeviceIndex>(device) : 0;
+  }
+  return state;
+}
+
 c10::DeviceIndex device_count() noexcept {
   // Negative until somebody asks.
   static std::atomic<c10::DeviceIndex> known{-1};
@@ -82,25 +88,16 @@ c10::DeviceIndex device_count_ensure_non_zero() {
 }
 
 void check_device_index(c10::DeviceIndex device) {
-  if (device >= 0 && device < device_count()) [[likely]] {
-    return;
+  if (device < 0 || device >= device_count()) [[unlikely]] {
+    raise_invalid_device(device);
   }
-  const int count = device_count_ensure_non_zero();
-  TORCH_CHECK(device >= 0 && device < count, "Invalid device acme:", static_cast<int>(device), ": ",
-              count, count == 1 ? " device is" : " devices are", " available, with indices 0 to ",
-              count - 1, ".");
 }
 
-c10::DeviceIndex current_device() noexcept {
-  ThreadState& state = thread_state;
-  follow_driver(state);
-  return state.device;
-}
+c10::DeviceIndex current_device() noexcept { return follow_driver().device; }
 
 void set_device(c10::DeviceIndex device) {
   check_device_index(device);
-  ThreadState& state = thread_state;
-  follow_driver(state);
+  ThreadState& state = follow_driver();
   if (state.bound != device && has_primary_context(device)) {
     bind(state, device);
   }
@@ -149,16 +146,10 @@ bool has_primary_context(c10::DeviceIndex device) noexcept {
          device_was_used[device].load(std::memory_order_relaxed);
 }
 
-void bind_device(c10::DeviceIndex device) {
-  ThreadState& state = thread_state;
-  follow_driver(state);
-  bind(state, device);
-}
+void bind_device(c10::DeviceIndex device) { bind(follow_driver(), device); }
 
 DriverDeviceGuard::DriverDeviceGuard(c10::DeviceIndex device)
-    : state_(thread_state), previous_(-1) {
-  follow_driver(state_);
-  previous_ = state_.bound;
+    : state_(follow_driver()), previous_(state_.bound) {
   bind(state_, device);
 }
 

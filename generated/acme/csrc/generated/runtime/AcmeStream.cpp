@@ -155,8 +155,10 @@ AcmeStream getDefaultAcmeStream(c10::DeviceIndex device) {
 }
 
 AcmeStream getCurrentAcmeStream(c10::DeviceIndex device) {
-  device = resolve_device(device);
-  return make_stream(device, thread_state.streams[device]);
+  const ThreadState& state = device < 0 ? follow_driver() : thread_state;
+  device = device < 0 ? state.device : device;
+  check_device_index(device);
+  return make_stream(device, state.streams[device]);
 }
 
 void setCurrentAcmeStream(AcmeStream stream) {

@@ -13,22 +13,18 @@
 namespace acme {
 namespace {
 
-std::atomic<RecordContext> contexts{RecordContext::kNever};
 std::atomic<ContextRecorder> context_recorder{nullptr};
 
 }  // namespace
 
+constinit std::atomic<RecordContext> detail::recorded_contexts{RecordContext::kNever};
+
 void set_context_recorder(RecordContext when, ContextRecorder recorder) noexcept {
   context_recorder.store(recorder, std::memory_order_relaxed);
-  contexts.store(when, std::memory_order_relaxed);
+  detail::recorded_contexts.store(when, std::memory_order_relaxed);
 }
 
-RecordContext recorded_contexts() noexcept { return contexts.load(std::memory_order_relaxed); }
-
-AllocationContext make_context(RecordContext needed) {
-  if (recorded_contexts() < needed) [[likely]] {
-    return nullptr;
-  }
+AllocationContext detail::make_context() {
   const ContextRecorder recorder = context_recorder.load(std::memory_order_relaxed);
   return recorder != nullptr ? recorder() : nullptr;
 }

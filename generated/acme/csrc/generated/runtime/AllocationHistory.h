@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -14,12 +15,21 @@ namespace acme {
 /// Sets for which events contexts are made from now on, and by whom (null: no contexts).
 void set_context_recorder(RecordContext when, ContextRecorder recorder) noexcept;
 
+namespace detail {
+extern constinit std::atomic<RecordContext> recorded_contexts;
+AllocationContext make_context();
+}  // namespace detail
+
 /// For which events contexts are made; kNever when no history is recorded.
-RecordContext recorded_contexts() noexcept;
+inline RecordContext recorded_contexts() noexcept {
+  return detail::recorded_contexts.load(std::memory_order_relaxed);
+}
 
 /// The context of the call that is under way if it is to be kept for events of the kind `needed`,
 /// otherwise null. To be called without a lock: making a context may need Python's.
-AllocationContext make_context(RecordContext needed);
+inline AllocationContext make_context(RecordContext needed) {
+  return recorded_contexts() < needed ? nullptr : detail::make_context();
+}
 
 /// The newest events of one device. Not thread-safe.
 class TraceRing {

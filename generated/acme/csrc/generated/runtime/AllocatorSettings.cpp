@@ -32,7 +32,6 @@ using Config = c10::CachingAllocator::AcceleratorAllocatorConfig;
 constexpr const char* kMemoryFraction = "per_process_memory_fraction";
 
 constinit const AllocatorSettings defaults;
-constinit std::atomic<const AllocatorSettings*> current{&defaults};
 
 double parse_fraction(const std::string& text) {
   double fraction = -1;
@@ -107,7 +106,7 @@ void publish(const AllocatorSettings& settings) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   all.push_back(std::make_unique<const AllocatorSettings>(settings));
-  current.store(all.back().get(), std::memory_order_release);
+  detail::current_settings.store(all.back().get(), std::memory_order_release);
 }
 
 // Torch has one place for such a hook, which another backend may have taken. Before torch let that
@@ -179,16 +178,14 @@ void warn_of_unknown_settings(const EnvironmentVariable& variable) {
 
 }  // namespace
 
+constinit std::atomic<const AllocatorSettings*> detail::current_settings{&defaults};
+
 size_t AllocatorSettings::roundup_divisions(size_t size) const noexcept {
   constexpr size_t kFirst = 20;
   const size_t power = std::bit_width(size | 1) - 1;
   return roundup_divisions_by_power[std::clamp(power, kFirst,
                                                kFirst + roundup_divisions_by_power.size() - 1) -
                                     kFirst];
-}
-
-const AllocatorSettings& allocator_settings() noexcept {
-  return *current.load(std::memory_order_acquire);
 }
 
 void load_allocator_settings() {

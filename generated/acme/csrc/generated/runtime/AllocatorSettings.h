@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 #include "generated/runtime/Macros.h"
@@ -34,8 +35,14 @@ struct AllocatorSettings {
                                                     1, 1, 1, 1, 1, 1, 1, 1};
 };
 
+namespace detail {
+extern constinit std::atomic<const AllocatorSettings*> current_settings;
+}  // namespace detail
+
 /// The present settings. The object stays valid when they change.
-const AllocatorSettings& allocator_settings() noexcept;
+inline const AllocatorSettings& allocator_settings() noexcept {
+  return *detail::current_settings.load(std::memory_order_acquire);
+}
 
 /// Takes over the settings of the environment, and those that are made from now on. Raises
 /// c10::ValueError for settings that cannot be understood, and has then changed nothing. Warns of

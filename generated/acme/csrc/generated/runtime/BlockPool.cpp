@@ -17,14 +17,6 @@ constexpr size_t kMinLargeRest = 1048576 + 1;
 
 constexpr size_t kMaxSpareBlocks = 256;
 
-void change(c10::CachingAllocator::Stat& stat, int64_t amount) {
-  if (amount > 0) {
-    stat.increase(static_cast<size_t>(amount));
-  } else if (amount < 0) {
-    stat.decrease(static_cast<size_t>(-amount));
-  }
-}
-
 bool is_free(const Block* block) { return block != nullptr && block->state == Block::State::kFree; }
 
 }  // namespace
@@ -35,7 +27,7 @@ Block* BlockPool::take(size_t size, c10::StreamId stream, const AllocatorSetting
     return nullptr;
   }
   Block* block = *found;
-  if (is_large_ && block->size >= settings.max_split_size) {
+  if (kind_ == StatType::LARGE_POOL && block->size >= settings.max_split_size) {
     // It may not be split, so it is kept for what is about as large.
     if (size < settings.max_split_size || block->size - size >= settings.max_non_split_rounding) {
       return nullptr;
@@ -117,7 +109,10 @@ std::vector<Block*> BlockPool::segments_for(size_t size, c10::StreamId stream,
 
 Block* BlockPool::use(Block* block, size_t size, const AllocatorSettings& settings) {
   const size_t rest = block->size - size;
-  if (is_large_ ? rest >= kMinLargeRest && size < settings.max_split_size : rest >= kMinSmallRest) {
+  const bool is_worth_it = kind_ == StatType::LARGE_POOL
+                               ? rest >= kMinLargeRest && size < settings.max_split_size
+                               : rest >= kMinSmallRest;
+  if (is_worth_it) {
     return split(block, size);
   }
   remove(block);
@@ -133,8 +128,12 @@ Block* BlockPool::split(Block* block, size_t size) {
   }
   Block* front = spare_.back().release();
   spare_.pop_back();
-  *front = Block{
-      .segment = block->segment, .stream = block->stream, .address = block->address, .size = size};
+  // The rest is as it is for every free block, which spare ones have been.
+  front->segment = block->segment;
+  front->stream = block->stream;
+  front->address = block->address;
+  front->size = size;
+  front->state = Block::State::kAllocated;
   front->freed_at = block->freed_at;
   front->previous = block->previous;
   front->next = block;
@@ -168,28 +167,29 @@ void BlockPool::insert(Block* block) {
   block->state = Block::State::kFree;
   block->position = free_.insert(block).first;
   if (block->is_split()) {
-    count_inactive(1, static_cast<int64_t>(block->size));
+    add_inactive(1, block->size);
   }
 }
 
 void BlockPool::remove(Block* block) {
   free_.erase(block->position);
   if (block->is_split()) {
-    count_inactive(-1, -static_cast<int64_t>(block->size));
+    subtract_inactive(1, block->size);
   }
 }
 
 void BlockPool::resize(Block* block, uintptr_t address, size_t size) {
-  const auto inactive_size = [&] {
-    return block->is_split() ? static_cast<int64_t>(block->size) : 0;
-  };
+  const auto inactive_size = [&] { return block->is_split() ? block->size : 0; };
   const bool shrinks = size < block->size;
-  const int64_t before = inactive_size();
+  const size_t before = inactive_size();
   block->address = address;
   block->size = size;
-  const int64_t after = inactive_size();
-  count_inactive(static_cast<int64_t>(after != 0) - static_cast<int64_t>(before != 0),
-                 after - before);
+  const size_t after = inactive_size();
+  if (after > before) {
+    add_inactive(before == 0 ? 1 : 0, after - before);
+  } else {
+    subtract_inactive(after == 0 ? 1 : 0, before - after);
+  }
 
   // Only the neighbour in the direction of the change can be passed.
   constexpr BlockOrder is_before;
@@ -203,15 +203,17 @@ void BlockPool::resize(Block* block, uintptr_t address, size_t size) {
   }
 }
 
-void BlockPool::count_inactive(int64_t blocks, int64_t bytes) {
-  using c10::CachingAllocator::StatType;
-  for (const StatType type :
-       {StatType::AGGREGATE, is_large_ ? StatType::LARGE_POOL : StatType::SMALL_POOL}) {
-    // Mostly the size changes alone.
-    if (blocks != 0) {
-      change(stats_.inactive_split[static_cast<size_t>(type)], blocks);
-    }
-    change(stats_.inactive_split_bytes[static_cast<size_t>(type)], bytes);
+void BlockPool::add_inactive(size_t blocks, size_t bytes) {
+  for (const StatType type : {StatType::AGGREGATE, kind_}) {
+    stats_.inactive_split[static_cast<size_t>(type)].increase(blocks);
+    stats_.inactive_split_bytes[static_cast<size_t>(type)].increase(bytes);
+  }
+}
+
+void BlockPool::subtract_inactive(size_t blocks, size_t bytes) {
+  for (const StatType type : {StatType::AGGREGATE, kind_}) {
+    stats_.inactive_split[static_cast<size_t>(type)].decrease(blocks);
+    stats_.inactive_split_bytes[static_cast<size_t>(type)].decrease(bytes);
   }
 }
 

@@ -21,12 +21,15 @@ namespace acme {
 /// that are parts of a segment in the statistics. Not thread-safe.
 class BlockPool {
  public:
-  BlockPool(bool is_large, c10::MempoolId_t id, c10::CachingDeviceAllocator::DeviceStats& stats)
-      : is_large_(is_large), id_(id), stats_(stats) {}
+  using StatType = c10::CachingAllocator::StatType;
+
+  /// `kind` is that of the statistics: LARGE_POOL or SMALL_POOL.
+  BlockPool(StatType kind, c10::MempoolId_t id, c10::CachingDeviceAllocator::DeviceStats& stats)
+      : kind_(kind), id_(id), stats_(stats) {}
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  bool is_large() const noexcept { return is_large_; }
+  StatType kind() const noexcept { return kind_; }
 
   /// The private pool that this is a part of; {0, 0} if of none.
   c10::MempoolId_t id() const noexcept { return id_; }
@@ -61,9 +64,11 @@ class BlockPool {
   void insert(Block* block);
   void remove(Block* block);
   void resize(Block* block, uintptr_t address, size_t size);
-  void count_inactive(int64_t blocks, int64_t bytes);
+  // To and from the figures of free blocks that are parts of a segment.
+  void add_inactive(size_t blocks, size_t bytes);
+  void subtract_inactive(size_t blocks, size_t bytes);
 
-  const bool is_large_;
+  const StatType kind_;
   const c10::MempoolId_t id_;
   c10::CachingDeviceAllocator::DeviceStats& stats_;
   std::set<Block*, BlockOrder> free_;

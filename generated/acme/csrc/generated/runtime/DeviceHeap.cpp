@@ -47,8 +47,7 @@ size_t round_size(size_t bytes) {
 template <class Function>
 void for_types_of(const Block* block, const Function& count) {
   count(kAll);
-  count(static_cast<size_t>(block->segment->pool->is_large() ? StatType::LARGE_POOL
-                                                             : StatType::SMALL_POOL));
+  count(static_cast<size_t>(block->segment->pool->kind()));
 }
 
 c10::MempoolId_t pool_of(const Segment& segment) { return segment.pool->id(); }
@@ -90,7 +89,9 @@ void* DeviceHeap::allocate(size_t bytes, const AcmeStream& stream) {
       raise_out_of_memory(lock, request);
     }
     request.size = round_size(bytes);
-    collect_events(lock, &PendingBlocks::poll);
+    if (!pending_.empty() || !deferred_.empty()) [[unlikely]] {
+      collect_events(lock, &PendingBlocks::poll);
+    }
     BlockPool& pool = pool_for(lock, request.size, stream);
     Block* block = pool.take(request.size, stream.id(), allocator_settings());
     if (block == nullptr) {
@@ -106,7 +107,7 @@ void* DeviceHeap::allocate(size_t bytes, const AcmeStream& stream) {
   return pointer;
 }
 
-void DeviceHeap::hand_out(HeapLock& lock, Block* block, Request request) {
+void DeviceHeap::hand_out(HeapLock& lock, Block* block, Request&& request) {
   block->requested_size = request.bytes;
   allocated_.emplace(block->pointer(), block);
   ++allocations_;
@@ -121,8 +122,9 @@ void DeviceHeap::hand_out(HeapLock& lock, Block* block, Request request) {
   if (block->is_oversize) {
     stats_.oversize_allocations.increase(1);
   }
+  const AllocationContext none;
   trace(lock, TraceEntry::Action::kAlloc, *block,
-        recorded_contexts() >= RecordContext::kAlloc ? request.context : nullptr);
+        recorded_contexts() >= RecordContext::kAlloc ? request.context : none);
   block->context = std::move(request.context);
 }
 
@@ -225,14 +227,11 @@ void DeviceHeap::complete_free(HeapLock& lock, Block* block, const AllocationCon
 }
 
 void DeviceHeap::collect_events(HeapLock& lock, void (PendingBlocks::*method)()) {
-  if (!redirections_.empty()) [[unlikely]] {
+  if (!redirections_.empty()) {
     return;
   }
   for (Block* block : std::exchange(deferred_, {})) {
     leave_to_users(lock, block);
-  }
-  if (pending_.empty()) [[likely]] {
-    return;
   }
   PendingBlocks taken = pending_.take();
   std::exception_ptr error;
@@ -343,7 +342,7 @@ void DeviceHeap::append_snapshot(MemorySnapshot& snapshot) {
     described.total_size = segment->size;
     described.stream = segment->stream.id();
     described.pool = pool_of(*segment);
-    described.is_large = segment->pool->is_large();
+    described.is_large = segment->pool->kind() == StatType::LARGE_POOL;
     described.context = segment->context;
     for (const Block* block = segment->first; block != nullptr; block = block->next) {
       const bool is_allocated = block->state == Block::State::kAllocated;

@@ -105,9 +105,11 @@ class DeviceHeap {
   // it, maybe with Python's lock, so it must not need that: contexts are made before.
   class Outside;
 
+  using StatType = c10::CachingAllocator::StatType;
+
   struct PrivatePool {
     PrivatePool(c10::MempoolId_t id, DeviceStats& stats)
-        : small(false, id, stats), large(true, id, stats) {}
+        : small(StatType::SMALL_POOL, id, stats), large(StatType::LARGE_POOL, id, stats) {}
     size_t uses = 0;
     BlockPool small;
     BlockPool large;
@@ -120,6 +122,7 @@ class DeviceHeap {
 
   // DeviceHeapPools.cpp
   BlockPool& pool_for(HeapLock& lock, size_t size, const AcmeStream& stream);
+  PrivatePool* private_pool_for(HeapLock& lock, const AcmeStream& stream);
   Block* grow(HeapLock& lock, BlockPool& pool, const Request& request);
   Block* try_to_grow(HeapLock& lock, BlockPool& pool, const Request& request);
   Block* add_block(HeapLock& lock, BlockPool& pool, const Request& request, size_t segment_size,
@@ -131,7 +134,7 @@ class DeviceHeap {
   void erase_unused_pools();
 
   // DeviceHeap.cpp
-  void hand_out(HeapLock& lock, Block* block, Request request);
+  void hand_out(HeapLock& lock, Block* block, Request&& request);
   void leave_to_users(HeapLock& lock, Block* block);
   void complete_free(HeapLock& lock, Block* block, const AllocationContext& context);
   void poison(HeapLock& lock, Block* block);
@@ -180,8 +183,8 @@ class DeviceHeap {
   bool driver_misaligns_ = false;
   std::optional<double> fraction_;
   TraceRing history_;
-  BlockPool small_{false, {0, 0}, stats_};
-  BlockPool large_{true, {0, 0}, stats_};
+  BlockPool small_{StatType::SMALL_POOL, {0, 0}, stats_};
+  BlockPool large_{StatType::LARGE_POOL, {0, 0}, stats_};
   std::map<c10::MempoolId_t, std::unique_ptr<PrivatePool>> private_pools_;
   // While there are any, a stream may be capturing a graph: then work is not done, and cannot be
   // waited for.

@@ -85,9 +85,8 @@ StatArray* reserved_by_private_pool(Stats& stats, c10::MempoolId_t id) {
 template <class Function>
 void for_each_segment_stat(DeviceHeap::DeviceStats& stats, const Segment& segment,
                            Function function) {
-  const StatType kind = segment.pool->is_large() ? StatType::LARGE_POOL : StatType::SMALL_POOL;
   StatArray* private_bytes = reserved_by_private_pool(stats, segment.pool->id());
-  for (const StatType type : {StatType::AGGREGATE, kind}) {
+  for (const StatType type : {StatType::AGGREGATE, segment.pool->kind()}) {
     function(stats.segment[static_cast<size_t>(type)], 1);
     function(stats.reserved_bytes[static_cast<size_t>(type)], segment.size);
     if (private_bytes != nullptr) {

@@ -42,21 +42,24 @@ size_t segment_size_for(size_t size, const AllocatorSettings& settings) {
 
 BlockPool& DeviceHeap::pool_for(HeapLock& lock, size_t size, const AcmeStream& stream) {
   const bool is_small = size <= kSmallLimit;
-  if (!redirections_.empty()) [[unlikely]] {
-    // A filter may ask the driver.
-    const std::vector<Redirection> redirections = redirections_;
-    const auto accepting = lock.unlocked([&] {
-      return std::find_if(
-          redirections.begin(), redirections.end(),
-          [&](const Redirection& redirection) { return redirection.filter(stream); });
-    });
-    const auto found =
-        accepting == redirections.end() ? private_pools_.end() : private_pools_.find(accepting->id);
-    if (found != private_pools_.end()) {
-      return is_small ? found->second->small : found->second->large;
-    }
+  PrivatePool* const redirected = redirections_.empty() ? nullptr : private_pool_for(lock, stream);
+  if (redirected != nullptr) [[unlikely]] {
+    return is_small ? redirected->small : redirected->large;
   }
   return is_small ? small_ : large_;
+}
+
+// Null if no redirection accepts `stream`.
+DeviceHeap::PrivatePool* DeviceHeap::private_pool_for(HeapLock& lock, const AcmeStream& stream) {
+  // A filter may ask the driver.
+  const std::vector<Redirection> redirections = redirections_;
+  const auto accepting = lock.unlocked([&] {
+    return std::find_if(redirections.begin(), redirections.end(),
+                        [&](const Redirection& redirection) { return redirection.filter(stream); });
+  });
+  const auto found =
+      accepting == redirections.end() ? private_pools_.end() : private_pools_.find(accepting->id);
+  return found == private_pools_.end() ? nullptr : found->second.get();
 }
 
 Block* DeviceHeap::grow(HeapLock& lock, BlockPool& pool, const Request& request) {

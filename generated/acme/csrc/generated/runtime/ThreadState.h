@@ -27,4 +27,8 @@ struct ThreadState {
 
 extern constinit thread_local ThreadState thread_state;
 
+/// This thread's state, after taking over the device that another library has told the driver since
+/// this one did. The driver is asked each time, which costs it a look at a variable of the thread.
+ThreadState& follow_driver() noexcept;
+
 }  // namespace acme
