@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/Capture.h"
@@ -95,19 +96,15 @@ void check_device_index(c10::DeviceIndex device) {
 
 c10::DeviceIndex current_device() noexcept { return follow_driver().device; }
 
-void set_device(c10::DeviceIndex device) {
+void set_device(c10::DeviceIndex device) { exchange_device(device); }
+
+c10::DeviceIndex exchange_device(c10::DeviceIndex device) {
   check_device_index(device);
   ThreadState& state = follow_driver();
   if (state.bound != device && has_primary_context(device)) {
     bind(state, device);
   }
-  state.device = device;
-}
-
-c10::DeviceIndex exchange_device(c10::DeviceIndex device) {
-  const c10::DeviceIndex previous = current_device();
-  set_device(device);
-  return previous;
+  return std::exchange(state.device, device);
 }
 
 c10::DeviceIndex maybe_exchange_device(c10::DeviceIndex device) {
