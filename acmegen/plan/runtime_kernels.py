@@ -36,6 +36,10 @@ RUNTIME_KERNELS = frozenset(
         "native_dropout_backward",
         "convolution_overrideable",
         "convolution_backward_overrideable",
+        "_thnn_fused_lstm_cell",
+        "_thnn_fused_lstm_cell_backward_impl",
+        "_thnn_fused_gru_cell",
+        "_thnn_fused_gru_cell_backward",
         "_nested_tensor_from_mask_left_aligned",
     }
 )

@@ -20,8 +20,8 @@ from acmegen.render.tree import GeneratedFile, Tree
 from tests.conftest import REPOSITORY, Acmegen
 from tests.lifecycle.other_installs import DERIVATIVES, GUARD, OPERATORS, copy_tileops, copy_torch
 
-KERNEL = "csrc/kernels/_thnn_fused_lstm_cell.cpp"
-LSTM = "hidden_bias=None) -> (Tensor, Tensor, Tensor)"
+KERNEL = "csrc/kernels/_weight_int4pack_mm.cpp"
+INT4 = "_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros)"
 COUNT = "virtual DeviceIndex deviceCount() const noexcept = 0;"
 NEWER = "2.14.9"
 """A version that the flagship's range allows, and that does not exist."""
@@ -189,7 +189,7 @@ def install(tmp_path_factory: pytest.TempPathFactory) -> Install:
 EDITS = {
     OPERATORS: {
         "- func: unfold(Tensor(a) self": "- func: unfold_windows(Tensor(a) self",
-        LSTM: LSTM.replace(")", ", bool train=False)", 1),
+        INT4: INT4.replace(")", ", bool train=False)"),
     },
     DERIVATIVES: {"name: unfold(": "name: unfold_windows("},
     GUARD: {COUNT: f"{COUNT}\n  virtual void reset(Device device) const = 0;"},
@@ -197,8 +197,8 @@ EDITS = {
 REPORT = (
     "this project was generated for torch",
     "`unfold` is gone; it may be `unfold_windows` now, whose arguments are the same",
-    "`_thnn_fused_lstm_cell` was `_thnn_fused_lstm_cell(",
-    "hidden_bias=None, bool train=False) -> (Tensor, Tensor, Tensor)`",
+    "`_weight_int4pack_mm` was `_weight_int4pack_mm(",
+    "Tensor qScaleAndZeros, bool train=False) -> Tensor`",
     "`c10::impl::DeviceGuardImplInterface::reset` is new: `void reset(Device device) const = 0`; every backend has to",
 )
 
@@ -247,7 +247,7 @@ def test_another_torch_stops_regen_and_check_and_upgrade_carries_it_through(
     assert not registered(project, "unfold"), "an operator of a preset that is gone"
     lock = locked(project)
     assert lock.facts["torch"] == NEWER
-    assert "bool train=False" in lock.surface["operators"]["aten::_thnn_fused_lstm_cell"]
+    assert "bool train=False" in lock.surface["operators"]["aten::_weight_int4pack_mm"]
 
     after = texts(project)
     for command in ("upgrade", "regen", "check"):
@@ -306,8 +306,8 @@ def test_another_build_of_one_version_matters_only_if_something_differs(
 
 
 def test_an_upgrade_to_a_torch_that_the_manifests_do_not_fit(acmegen: Acmegen, project: Path, install: Install) -> None:
-    old, new = "_thnn_fused_lstm_cell", "_fused_lstm_cell"
-    renamed = {f"- func: {old}(": f"- func: {new}(", f"autogen: {old}.out": f"autogen: {new}.out"}
+    old, new = "_weight_int4pack_mm", "_weight_int4_packed_mm"
+    renamed = {f"- func: {old}(": f"- func: {new}("}
     environment = install(NEWER, {OPERATORS: renamed})
     before = texts(project)
     result = acmegen("upgrade", project, **environment)

@@ -170,7 +170,7 @@ def to_windows(folder: Path, path: str) -> None:
     (folder / path).write_bytes((folder / path).read_bytes().replace(b"\n", b"\r\n"))
 
 
-STUB = "csrc/kernels/_thnn_fused_lstm_cell.cpp"
+STUB = "csrc/kernels/_weight_int4pack_mm.cpp"
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "nothing": (lambda folder: None, []),
     "edited": (lambda folder: append(folder, "torch_acme/__init__.py"), ["changed  torch_acme/__init__.py"]),

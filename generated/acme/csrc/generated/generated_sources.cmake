@@ -30,6 +30,7 @@ set(
   csrc/generated/native/Fill.cpp
   csrc/generated/native/NestedTensors.cpp
   csrc/generated/native/Random.cpp
+  csrc/generated/native/RecurrentCells.cpp
   csrc/generated/native/Storage.cpp
   csrc/generated/native/StridedCopy.cpp
   csrc/generated/native/Views.cpp

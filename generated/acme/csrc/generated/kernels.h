@@ -19,13 +19,11 @@
 
 namespace acme::kernels {
 
-/// Serves _thnn_fused_lstm_cell.
-/// _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor?
-/// input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)
+/// Serves _weight_int4pack_mm.
+/// _weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor
 ///
 /// The device of the tensors is current; work goes to its current stream.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
-    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
-    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias);
+at::Tensor _weight_int4pack_mm(const at::Tensor& self, const at::Tensor& mat2, int64_t qGroupSize,
+                               const at::Tensor& qScaleAndZeros);
 
 }  // namespace acme::kernels

@@ -30,8 +30,12 @@ _softmax library
 _softmax.out library
 _softmax_backward_data library
 _softmax_backward_data.out library
-_thnn_fused_lstm_cell user
+_thnn_fused_gru_cell runtime
+_thnn_fused_gru_cell_backward runtime
+_thnn_fused_lstm_cell runtime
+_thnn_fused_lstm_cell_backward_impl runtime
 _to_copy runtime
+_weight_int4pack_mm user
 abs expr
 abs.out expr
 abs_ expr
@@ -627,7 +631,7 @@ KERNELS = Path(__file__).parents[2] / "csrc" / "kernels"
 STUBS = {
     name: file
     for name, file in {
-        "_thnn_fused_lstm_cell": "_thnn_fused_lstm_cell",
+        "_weight_int4pack_mm": "_weight_int4pack_mm",
     }.items()
     if SERVED.get(name) == "user" and "write it in" in (KERNELS / f"{file}.cpp").read_text()
 }

@@ -33,9 +33,8 @@ at::Tensor& _softmax_backward_data_out(const at::Tensor& grad_output, const at::
                                        int64_t dim, at::ScalarType input_dtype,
                                        at::Tensor& grad_input);
 at::Tensor& _softmax_out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out);
-std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
-    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
-    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias);
+at::Tensor _weight_int4pack_mm(const at::Tensor& self, const at::Tensor& mat2, int64_t qGroupSize,
+                               const at::Tensor& qScaleAndZeros);
 at::Tensor abs(const at::Tensor& self);
 at::Tensor& abs_(at::Tensor& self);
 at::Tensor& abs_out(const at::Tensor& self, at::Tensor& out);

@@ -13,19 +13,14 @@
 
 namespace acme::ops {
 
-/// Serves _thnn_fused_lstm_cell by csrc/kernels/_thnn_fused_lstm_cell.cpp.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
-    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
-    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias) {
-  const c10::Device target_device = common_device("_thnn_fused_lstm_cell",
-                                                  {{"input_gates", input_gates},
-                                                   {"hidden_gates", hidden_gates},
-                                                   {"cx", cx},
-                                                   {"input_bias", input_bias},
-                                                   {"hidden_bias", hidden_bias}},
-                                                  true);
+/// Serves _weight_int4pack_mm by csrc/kernels/_weight_int4pack_mm.cpp.
+at::Tensor _weight_int4pack_mm(const at::Tensor& self, const at::Tensor& mat2, int64_t qGroupSize,
+                               const at::Tensor& qScaleAndZeros) {
+  const c10::Device target_device =
+      common_device("_weight_int4pack_mm",
+                    {{"self", self}, {"mat2", mat2}, {"qScaleAndZeros", qScaleAndZeros}}, true);
   const c10::DeviceGuard guard(target_device);
-  return kernels::_thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias);
+  return kernels::_weight_int4pack_mm(self, mat2, qGroupSize, qScaleAndZeros);
 }
 
 /// Serves abs by the expression of pointwise::abs.

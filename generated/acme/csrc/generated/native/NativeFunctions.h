@@ -4,9 +4,9 @@
 
 #pragma once
 
-// The kernels of kind `runtime`: storage, copies, views and random numbers, which every backend
-// needs and which neither PyTorch's composite kernels nor a fallback can serve. Each has the
-// signature of its operator in the dispatcher.
+// The kernels of kind `runtime`: storage, copies, views, random numbers and more, which every
+// backend needs and which neither PyTorch's composite kernels nor a fallback can serve. Each has
+// the signature of its operator in the dispatcher.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -100,6 +100,21 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward_overrideable
     c10::SymIntArrayRef stride, c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation,
     bool transposed, c10::SymIntArrayRef output_padding, c10::SymInt groups,
     std::array<bool, 3> output_mask);
+
+// Recurrent cells, which PyTorch's composite `lstm` and `gru` call
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell(
+    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
+    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> _thnn_fused_lstm_cell_backward_impl(
+    const std::optional<at::Tensor>& grad_hy, const std::optional<at::Tensor>& grad_cy,
+    const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& workspace, bool has_bias);
+std::tuple<at::Tensor, at::Tensor> _thnn_fused_gru_cell(
+    const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& hx,
+    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>
+_thnn_fused_gru_cell_backward(const at::Tensor& grad_hy, const at::Tensor& workspace,
+                              bool has_bias);
 
 // Nested tensors, which the device does not have
 

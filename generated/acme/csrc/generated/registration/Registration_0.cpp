@@ -14,17 +14,29 @@ namespace acme {
 void register_kernels_0(Libraries& libraries) {
   torch::Library& m = libraries.emplace_back(torch::Library::IMPL, "aten",
                                              c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
-  m.impl(
-      "_thnn_fused_lstm_cell",
-      static_cast<std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
-          const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
-          const std::optional<at::Tensor>&)>(&ops::_thnn_fused_lstm_cell));
+  m.impl("_thnn_fused_gru_cell_backward",
+         static_cast<::std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> (*)(
+             const at::Tensor&, const at::Tensor&, bool)>(&native::_thnn_fused_gru_cell_backward));
+  m.impl("_thnn_fused_lstm_cell",
+         static_cast<::std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
+             const at::Tensor&, const at::Tensor&, const at::Tensor&,
+             const ::std::optional<at::Tensor>&, const ::std::optional<at::Tensor>&)>(
+             &native::_thnn_fused_lstm_cell));
+  m.impl("_thnn_fused_lstm_cell_backward_impl",
+         static_cast<::std::tuple<at::Tensor, at::Tensor, at::Tensor> (*)(
+             const ::std::optional<at::Tensor>&, const ::std::optional<at::Tensor>&,
+             const at::Tensor&, const at::Tensor&, const at::Tensor&, bool)>(
+             &native::_thnn_fused_lstm_cell_backward_impl));
   m.impl(
       "_to_copy",
       static_cast<at::Tensor (*)(const at::Tensor&, ::std::optional<at::ScalarType>,
                                  ::std::optional<at::Layout>, ::std::optional<at::Device>,
                                  ::std::optional<bool>, bool, ::std::optional<at::MemoryFormat>)>(
           &native::_to_copy));
+  m.impl(
+      "_weight_int4pack_mm",
+      static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, const at::Tensor&)>(
+          &ops::_weight_int4pack_mm));
   m.impl("abs_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::abs_));
   m.impl("acos_", static_cast<at::Tensor& (*)(at::Tensor&)>(&ops::acos_));
   m.impl("acosh.out",

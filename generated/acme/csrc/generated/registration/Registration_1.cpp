@@ -31,6 +31,11 @@ void register_kernels_1(Libraries& libraries) {
   m.impl("_softmax_backward_data.out",
          static_cast<at::Tensor& (*)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType,
                                      at::Tensor&)>(&ops::_softmax_backward_data_out));
+  m.impl("_thnn_fused_gru_cell",
+         static_cast<::std::tuple<at::Tensor, at::Tensor> (*)(
+             const at::Tensor&, const at::Tensor&, const at::Tensor&,
+             const ::std::optional<at::Tensor>&, const ::std::optional<at::Tensor>&)>(
+             &native::_thnn_fused_gru_cell));
   m.impl("acos", static_cast<at::Tensor (*)(const at::Tensor&)>(&ops::acos));
   m.impl("add.Tensor",
          static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(
