@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, Span, codes, did_you_mean, sure_fix
+from acmegen.diagnostics import Diagnostic, DiagnosticError, Note, codes, did_you_mean, sure_fix
 from acmegen.facts import Facts
 from acmegen.facts.operators import Group, Operator
 from acmegen.manifest.library import Allocation
@@ -26,12 +26,19 @@ from acmegen.plan.ops import (
     Served,
     StructuredShard,
 )
-from acmegen.plan.ops_checks import check_operator, cuts_autograd, unknown_operator
+from acmegen.plan.ops_checks import check_operator, unknown_operator
+from acmegen.plan.ops_claims import Claims
 from acmegen.plan.ops_collisions import collisions
 from acmegen.plan.ops_custom import custom_operator, like_definitions, lower_backward
-from acmegen.plan.ops_functions import kernel_function, string_literal, structured_user_function
+from acmegen.plan.ops_functions import kernel_function, structured_user_function
 from acmegen.plan.ops_kernels import library_kernel, pointwise_kernel, user_kernel
 from acmegen.plan.ops_library import Lowered, lower_library
+from acmegen.plan.ops_registrations import (
+    boxed_registrations,
+    kernel_registration,
+    runtime_registration,
+    unsupported_registration,
+)
 from acmegen.plan.ops_schema import SchemaError, parse_schema
 from acmegen.plan.ops_structured import StructuredLowering
 from acmegen.plan.pointwise import PointwiseKernel, lower_expr, plan_pointwise
@@ -45,14 +52,6 @@ _REGISTRATIONS_PER_FILE = 200
 
 # Where so many operators are unknown, the manifest was written for another torch.
 _SUGGESTIONS = 25
-
-_BOXED: Mapping[str, tuple[str, str]] = {
-    "reference": ("reference", "Reference.h"),
-    "fallback": ("cpu_fallback", "Fallback.h"),
-}
-
-# torch's meta functions of these resize the output twice, which warns where the functional variant comes down to it.
-_RESIZED_TWICE = frozenset({"mse_loss", "smooth_l1_loss"})
 
 
 def lower_ops(project: Project, facts: Facts, driver: DriverPlan, library: LibraryPlan | None) -> OpsPlan:
@@ -76,7 +75,6 @@ class _Lowering:
         self._structured_lowering = StructuredLowering(facts.operators)
         self._diagnostics: list[Diagnostic] = []
         self._unknown = 0
-        self._claims: dict[str, PlacedOperator] = {}
         self._pointwise: list[PointwiseKernel] = []
         self._structured: list[StructuredKernel] = []
         self._kernels: list[Kernel] = []
@@ -87,11 +85,11 @@ class _Lowering:
 
     def plan(self) -> OpsPlan:
         usable = [placed for placed in self._project.operators.values() if self._check(placed)]
-        for placed in sorted(usable, key=lambda placed: placed.preset):
-            self._claim(placed)
+        claims = Claims(usable, self._operators)
+        self._diagnostics += claims.diagnostics
         for placed in usable:
-            self._lower(placed)
-        self._lower_custom()
+            self._lower(placed, claims.overloads(placed))
+        self._lower_custom(claims)
         if self._diagnostics:
             raise DiagnosticError(self._diagnostics)
         return OpsPlan(
@@ -142,48 +140,14 @@ class _Lowering:
         self._diagnostics += found
         return not found
 
-    def _claim(self, placed: PlacedOperator) -> None:
-        """Note which overloads the entry serves. The project's own entries come first, and presets yield to them."""
-        for name in self._variants(placed):
-            other = self._claims.get(name)
-            if other is None:
-                self._claims[name] = placed
-            elif other.preset == placed.preset:
-                self._diagnostics.append(
-                    Diagnostic(
-                        codes.CLAIMED_TWICE,
-                        f"`{name}` is served by the entries of `{other.name}` and `{placed.name}`",
-                        placed.span(key=True),
-                        secondary=(Note(other.span(key=True), "served here already"),),
-                        help="remove one of them",
-                    )
-                )
-
-    def _variants(self, placed: PlacedOperator) -> tuple[str, ...]:
-        """The overloads that an entry serves."""
-        group = self._operators.group_of(placed.name)
-        if group is None or placed.name != group.functional:
-            return (placed.name,)
-        names = tuple(name for name in group.variants if name != group.mutable)
-        if group.structured:
-            return names
-        if placed.entry.kind == "expr":
-            return tuple(name for name in names if not cuts_autograd(self._operators[name]))
-        return (placed.name,)
-
-    def _claimed(self, placed: PlacedOperator) -> tuple[str, ...]:
-        """The overloads that an entry serves and that no other entry took over."""
-        return tuple(name for name in self._variants(placed) if self._claims.get(name) is placed)
-
     # Entries.
 
-    def _lower(self, placed: PlacedOperator) -> None:
+    def _lower(self, placed: PlacedOperator, claimed: Sequence[str]) -> None:
+        if not claimed:
+            return
         operator = self._operators[placed.name]
         group = self._operators.group_of(placed.name)
         entry = placed.entry
-        claimed = self._claimed(placed)
-        if not claimed:
-            return
         dtypes: tuple[str, ...] = ()
         detail = otherwise = ""
         match entry:
@@ -195,8 +159,7 @@ class _Lowering:
                 detail, dtypes, otherwise = entry.library, entry.dtypes, entry.otherwise
             case UnsupportedEntry():
                 detail = entry.unsupported
-                for name in claimed:
-                    self._register_unsupported(name, entry.unsupported)
+                self._registrations += [unsupported_registration(name, detail) for name in claimed]
             case _:
                 self._lower_plain(placed, operator, group, claimed)
         place = _place(placed)
@@ -209,23 +172,9 @@ class _Lowering:
             case "user":
                 self._lower_user(operator, group, claimed)
             case "runtime":
-                self._registrations.append(
-                    Registration(
-                        operator.name,
-                        f"static_cast<{_pointer(operator)}>(&native::{operator.kernel_name})",
-                        ("native/NativeFunctions.h",),
-                    )
-                )
+                self._registrations.append(runtime_registration(operator))
             case "reference" | "fallback" as kind:
-                function, header = _BOXED[kind]
-                self._registrations += [
-                    Registration(
-                        name,
-                        f"torch::CppFunction::makeFromBoxedFunction<&{function}>()",
-                        (f"fallback/{header}",),
-                    )
-                    for name in _boxed_variants(operator, group, claimed)
-                ]
+                self._registrations += boxed_registrations(kind, operator, group, claimed)
 
     def _lower_expr(
         self, placed: PlacedOperator, entry: ExprEntry, operator: Operator, group: Group | None, claimed: Sequence[str]
@@ -311,23 +260,19 @@ class _Lowering:
 
     # Custom operators.
 
-    def _lower_custom(self) -> None:
+    def _lower_custom(self, claims: Claims) -> None:
         parsed: dict[str, Operator] = {}
         for name, placed in self._project.custom.items():
             try:
                 parsed[name] = parse_schema(placed.schema, placed.namespace)
             except SchemaError as error:
                 self._diagnostics += error.diagnostics(codes.BAD_SCHEMA, placed.source, placed.path, key=True)
-        functions = ((function, self._entry_span(function)) for function in self._functions())
+        functions = ((function, claims.span(function.operator)) for function in self._functions())
         self._diagnostics += collisions(functions, parsed, self._project.custom)
         for name, operator in sorted(parsed.items()):
             placed = self._project.custom[name]
             backward = self._backward(placed, operator, parsed)
             self._lower_one_custom(placed, operator, backward)
-
-    def _entry_span(self, function: Function) -> Span | None:
-        placed = self._claims.get(function.operator)
-        return placed.span(key=True) if placed is not None else None
 
     def _backward(
         self, placed: PlacedCustom, operator: Operator, parsed: Mapping[str, Operator]
@@ -428,18 +373,12 @@ class _Lowering:
 
     def _add_structured(self, kernel: StructuredKernel) -> None:
         self._structured.append(kernel)
-        self._registrations += [_registration(function) for function in kernel.functions]
+        self._registrations += [kernel_registration(function) for function in kernel.functions]
 
     def _add_kernel(self, kernel: Kernel, *, register: bool = True) -> None:
         self._kernels.append(kernel)
         if register:
-            self._registrations += [_registration(function) for function in kernel.functions]
-
-    def _register_unsupported(self, name: str, reason: str) -> None:
-        functor = f"std::make_unique<Unsupported>({string_literal(reason)})"
-        self._registrations.append(
-            Registration(name, f"torch::CppFunction::makeFromBoxedFunctor({functor})", ("fallback/Unsupported.h",))
-        )
+            self._registrations += [kernel_registration(function) for function in kernel.functions]
 
     def _report(
         self,
@@ -475,23 +414,6 @@ def _user_summary(operator: Operator) -> tuple[str, ...]:
         "",
         "The device of the tensors is current; work goes to its current stream.",
     )
-
-
-def _boxed_variants(operator: Operator, group: Group | None, claimed: Sequence[str]) -> tuple[str, ...]:
-    """The overloads that a boxed kernel is registered for: those of a structured group come down to its out variant."""
-    if group is None or not group.structured or group.out not in claimed:
-        return (operator.name,)
-    return tuple(name for name in claimed if name == group.out or name in _RESIZED_TWICE)
-
-
-def _pointer(operator: Operator) -> str:
-    """The type of a pointer to a kernel that takes symbolic integers, as the dispatcher has it."""
-    return f"{operator.cpp_return_type} (*)({', '.join(argument.cpp_type for argument in operator.arguments)})"
-
-
-def _registration(function: Function) -> Registration:
-    kernel = f"static_cast<{function.pointer_type}>(&ops::{function.name})"
-    return Registration(function.operator, kernel, ("kernels/Functions.h",))
 
 
 def _release(version: str) -> tuple[int, int]:
