@@ -14,7 +14,6 @@
 
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AllocationHistory.h"
-#include "generated/runtime/Capture.h"
 #include "generated/runtime/DeviceHeap.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/Initialize.h"
@@ -65,7 +64,6 @@ void* allocate_on(const AcmeStream& stream, size_t bytes) {
     return nullptr;
   }
   refuse_in_bad_fork();
-  const RelaxedCapture relaxed;
   return all_heaps()[stream.device_index()]->allocate(bytes, stream);
 }
 
@@ -75,7 +73,6 @@ void delete_device_memory(void* pointer) noexcept {
     return;
   }
   try {
-    const RelaxedCapture relaxed;
     const AllocationContext context = make_context(RecordContext::kAll);
     const bool is_known =
         any_heap(pointer, [&](DeviceHeap& heap) { return heap.free(pointer, context); });
@@ -106,7 +103,6 @@ void AcmeAllocator::copy_data(void* destination, const void* source, size_t byte
 bool AcmeAllocator::initialized() { return is_initialized(); }
 
 void AcmeAllocator::emptyCache(c10::MempoolId_t pool) {
-  const RelaxedCapture relaxed;
   bool is_known = pool == c10::MempoolId_t{0, 0};
   for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
     if (has_primary_context(device)) {

@@ -128,6 +128,7 @@ void raise_work_error([[maybe_unused]] c10::DeviceIndex device) {
 
 std::string device_name(c10::DeviceIndex device) {
   check_device_index(device);
+  refuse_in_bad_fork();
   return driver::get_device_name(device);
 }
 

@@ -19,9 +19,9 @@
 
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/AcmeStream.h"
-#include "generated/runtime/Capture.h"
 #include "generated/runtime/Driver.h"
 #include "generated/runtime/FreedMemory.h"
+#include "generated/runtime/RelaxedCapture.h"
 
 namespace acme {
 namespace {

@@ -142,13 +142,23 @@ std::shared_ptr<Capture> detail::find_capture(const AcmeStream& stream) {
 void begin_capture(const AcmeStream& stream, driver::CaptureMode mode,
                    std::shared_ptr<Capture> capture) {
   const DriverDeviceGuard guard(stream.device_index());
-  driver::stream_begin_capture(stream.stream(), mode);
-  const std::optional<unsigned long long> id = driver::stream_capture(stream.stream());
-  TORCH_CHECK(id.has_value(),
-              "The driver has begun a capture and says that the stream does not capture.");
-  const std::lock_guard lock(captures().mutex);
-  captures().underway.push_back({*id, std::move(capture)});
+  // Other threads look at it before they do what a capture forbids.
   ++detail::captures_underway;
+  try {
+    driver::stream_begin_capture(stream.stream(), mode);
+    const std::optional<unsigned long long> id = driver::stream_capture(stream.stream());
+    if (!id.has_value()) {
+      // Another thread has done it all the same. The driver says so when the capture ends.
+      driver::graph_destroy(driver::stream_end_capture(stream.stream()));
+      TORCH_CHECK(false,
+                  "The driver has begun a capture and says that the stream does not capture.");
+    }
+    const std::lock_guard lock(captures().mutex);
+    captures().underway.push_back({*id, std::move(capture)});
+  } catch (...) {
+    --detail::captures_underway;
+    throw;
+  }
 }
 
 driver::Graph end_capture(const AcmeStream& stream, const Capture& capture) {
@@ -194,14 +204,6 @@ void refuse_in_captures_of(c10::DeviceIndex device, std::string_view what,
   }
   for (const std::shared_ptr<Capture>& capture : of_device) {
     refuse(*capture, what, reason);
-  }
-}
-
-void RelaxedCapture::restore() noexcept {
-  try {
-    driver::thread_exchange_capture_mode(*previous_);
-  } catch (...) {
-    // A driver that has set the mode before can set it back; destructors have nobody to tell.
   }
 }
 

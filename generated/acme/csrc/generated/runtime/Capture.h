@@ -119,27 +119,4 @@ ACME_API void refuse_in_capture(const AcmeStream& stream, std::string_view what,
 ACME_API void refuse_in_captures_of(c10::DeviceIndex device, std::string_view what,
                                     std::string_view reason);
 
-/// Lets this thread call the driver for memory while a stream captures. The allocators do: what
-/// they get becomes no part of a graph.
-class ACME_API RelaxedCapture {
- public:
-  RelaxedCapture() {
-    if (is_any_stream_capturing()) [[unlikely]] {
-      previous_ = driver::thread_exchange_capture_mode(driver::kCaptureRelaxed);
-    }
-  }
-  ~RelaxedCapture() {
-    if (previous_.has_value()) [[unlikely]] {
-      restore();
-    }
-  }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  void restore() noexcept;
-
-  std::optional<driver::CaptureMode> previous_;
-};
-
 }  // namespace acme

@@ -195,7 +195,7 @@ void DeviceHeap::poison(HeapLock& lock, Block* block) {
   if (!driver::wants_poison() || pool_of(*block->segment) != c10::MempoolId_t{0, 0}) [[likely]] {
     return;
   }
-  if (is_any_stream_capturing()) {
+  if (!redirections_.empty() || is_any_stream_capturing()) {
     return;
   }
   block->state = Block::State::kPending;

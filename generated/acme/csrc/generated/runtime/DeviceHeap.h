@@ -163,7 +163,8 @@ class DeviceHeap {
   std::atomic<uintptr_t> highest_{0};
 
   // Held, and locked before the other, by the one thread that asks the driver for memory: what it
-  // gives back to have room would otherwise be taken by others.
+  // gives back to have room would otherwise be taken by others. It may wait for the device, so a
+  // capture begins without it.
   std::mutex growing_;
   // Guards all below.
   std::mutex mutex_;

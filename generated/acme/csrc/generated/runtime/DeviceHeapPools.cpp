@@ -200,6 +200,7 @@ void DeviceHeap::erase_unused_pools() {
 bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
   const AllocationContext context = make_context(RecordContext::kAll);
   HeapLock lock(mutex_);
+  const auto growing = lock.unlocked([&] { return std::unique_lock(growing_); });
   TORCH_CHECK(redirections_.empty(),
               "Memory cannot be given back to the driver while a graph of acme:",
               static_cast<int>(device_), " is captured: that would wait for the streams.");
@@ -212,7 +213,9 @@ bool DeviceHeap::empty_cache(c10::MempoolId_t id) {
 
 void DeviceHeap::begin_allocate_to_pool(c10::MempoolId_t id, StreamFilter filter) {
   TORCH_CHECK_VALUE(id != kNoPrivatePool, "{0, 0} is not the id of a private pool.");
-  const HeapLock lock(mutex_);
+  // Who waits for the device, for room, must be done before a stream of it captures.
+  HeapLock lock(mutex_);
+  const auto growing = lock.unlocked([&] { return std::unique_lock(growing_); });
   const auto is_same = [&](const Redirection& redirection) { return redirection.id == id; };
   TORCH_CHECK(std::none_of(redirections_.begin(), redirections_.end(), is_same),
               "Allocations go to the private pool {", id.first, ", ", id.second, "} already.");
@@ -222,6 +225,8 @@ void DeviceHeap::begin_allocate_to_pool(c10::MempoolId_t id, StreamFilter filter
   }
   ++pool->uses;
   redirections_.push_back({id, std::move(filter)});
+  // Who records an event on one of its streams, too. From now on nobody begins to.
+  wait_until_nobody_is_outside(lock);
 }
 
 void DeviceHeap::end_allocate_to_pool(c10::MempoolId_t id) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generated/runtime/MemorySnapshot.h"
+#include "generated/runtime/RelaxedCapture.h"
 
 namespace acme {
 
@@ -34,6 +35,7 @@ class HeapLock {
     };
     lock_.unlock();
     const Relock relock{lock_};
+    const RelaxedCapture relaxed;
     return function();
   }
 
