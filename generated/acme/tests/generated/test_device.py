@@ -44,6 +44,13 @@ def test_current_device(other_device):
     assert torch.acme.current_device() == 0
 
 
+def stream_of(index: int) -> torch.Stream:
+    """The default stream of a device, whether there is one or not."""
+    return torch.Stream(
+        stream_id=0, device_index=index, device_type=torch.acme.Stream().device_type
+    )
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -74,12 +81,24 @@ def test_current_device(other_device):
         lambda index: torch.accelerator.current_stream(index),
         lambda index: torch.accelerator.synchronize(index),
         lambda index: torch.accelerator.memory_stats(index),
+        lambda index: torch.accelerator.device_index(index).__enter__(),
+        lambda index: torch.accelerator.get_memory_info(index),
+        lambda index: torch.acme.get_device_capability(f"{DEVICE}:{index}"),
+        lambda index: torch.accelerator.get_device_capability(index),
+        lambda index: stream_of(index).synchronize(),
+        lambda index: stream_of(index).query(),
+        lambda index: stream_of(index).record_event(),
+        lambda index: stream_of(index).__enter__(),
+        lambda index: torch.accelerator.set_stream(stream_of(index)),
+        lambda index: torch.acme.current_stream().wait_stream(stream_of(index)),
+        lambda index: torch.ones(1, device=DEVICE).record_stream(stream_of(index)),
     ],
 )
 def test_c25_index_out_of_range(use):
     count = torch.acme.device_count()
+    # Far enough out that the count isn't found in the device's own name.
     with pytest.raises((RuntimeError, ValueError), match=rf"\b{count}\b"):
-        use(count)
+        use(count + 5)
     assert torch.acme.current_device() == 0
     assert torch.ones(1, device=DEVICE).item() == 1
 
