@@ -4,6 +4,8 @@
 
 """Devices: indices, the current device, properties, threads, and the end of the process."""
 
+import ctypes
+
 import pytest
 import torch
 
@@ -101,6 +103,30 @@ def test_c25_index_out_of_range(use):
         use(count + 5)
     assert torch.acme.current_device() == 0
     assert torch.ones(1, device=DEVICE).item() == 1
+
+
+# What at::from_blob asks, when it isn't told the device.
+DEVICE_OF = """
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/util/Exception.h>
+
+extern "C" int device_of(void* address) {
+  try {
+    return at::detail::getPrivateUse1Hooks().getDeviceFromPtr(address).index();
+  } catch (const c10::Error&) {
+    return -1;
+  }
+}
+"""
+
+
+def test_device_of_an_address(build_program, other_device):
+    library = ctypes.CDLL(str(build_program(DEVICE_OF, "-shared", "-fPIC")))
+    for device in (torch.device(DEVICE, 0), other_device):
+        x = torch.ones(8, device=device)
+        for address in (x.data_ptr(), x[7:].data_ptr()):
+            assert library.device_of(ctypes.c_void_p(address)) == device.index
+    assert library.device_of(ctypes.c_void_p(torch.ones(8).data_ptr())) == -1
 
 
 def test_d1_op_runs_on_its_tensors_device(other_device):

@@ -5,6 +5,7 @@
 """Streams and events."""
 
 import threading
+
 import pytest
 import torch
 
