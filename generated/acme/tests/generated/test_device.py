@@ -251,6 +251,97 @@ def test_d7_fork_after_initialisation(run_python, use):
     assert "refused" in process.stdout
 
 
+def test_d7_each_function_in_a_forked_child(run_python):
+    """It raises, but for what asks the host only or has nothing to do where no device is in use."""
+    process = run_python("""
+        import os, torch, torch_acme
+        device = torch.acme
+        answers = set('''
+            Graph StreamContext current_accelerator device_count fallback_stats get_allocator_backend
+            get_amp_supported_dtype get_rng_state get_rng_state_all initial_seed is_available is_bf16_supported
+            is_current_stream_capturing is_initialized manual_seed manual_seed_all reset_fallback_stats seed seed_all
+            set_rng_state set_rng_state_all stream
+            '''.split())
+        # Those of torch.accelerator ask the allocator all the same.
+        own_answers = set('''
+            empty_cache max_memory_allocated max_memory_reserved memory_allocated memory_reserved memory_stats
+            memory_stats_as_nested_dict memory_summary reset_accumulated_memory_stats reset_peak_memory_stats
+            '''.split())
+        # Two are records, and what the last does depends on torch's version.
+        left_out = {"DeviceProperties", "FallbackCount", "empty_host_cache"}
+
+        x = torch.ones(2, device="acme")
+        stream, event = device.Stream(), device.Event()
+        event.record(stream)
+        handle, address = stream.acme_stream, device.caching_allocator_alloc(8)
+        device.synchronize()
+        arguments = {
+            "ExternalStream": [handle],
+            "StreamContext": [stream],
+            "caching_allocator_alloc": [8],
+            "caching_allocator_delete": [address],
+            "device": [0],
+            "device_index": [0],
+            "device_of": [x],
+            "get_stream_from_external": [handle],
+            "manual_seed": [1],
+            "manual_seed_all": [1],
+            "set_device": [0],
+            "set_device_idx": [0],
+            "set_device_index": [0],
+            "set_per_process_memory_fraction": [0.5],
+            "set_rng_state": [device.get_rng_state()],
+            "set_rng_state_all": [device.get_rng_state_all()],
+            "set_stream": [stream],
+            "stream": [stream],
+        }
+        calls = {
+            "+": lambda: x + 1,
+            "tolist": x.tolist,
+            "to": lambda: torch.ones(2).to("acme"),
+            "rand": lambda: torch.rand(2, device="acme"),
+            "pin_memory": torch.ones(2).pin_memory,
+            "query": stream.query,
+            "record_event": stream.record_event,
+            "event.query": event.query,
+            "event.synchronize": event.synchronize,
+            "event.wait": event.wait,
+            "_snapshot": device.memory._snapshot,
+            "_record_memory_history": device.memory._record_memory_history,
+        }
+
+        def add(module, name):
+            def call():
+                result = getattr(module, name)(*arguments.get(name, ()))
+                if name in ("device", "device_index", "device_of"):
+                    result.__enter__()
+            calls[module.__name__, name] = call
+
+        may_answer = set()
+        for module, names in (device, answers | own_answers), (torch.accelerator, answers):
+            for name in sorted(set(module.__all__) - left_out):
+                if callable(getattr(module, name)):
+                    add(module, name)
+                    if name in names:
+                        may_answer.add((module.__name__, name))
+
+        child = os.fork()
+        if child == 0:
+            for name, call in calls.items():
+                try:
+                    call()
+                    found = "answers"
+                except Exception as error:
+                    found = "is refused" if "spawn" in str(error) else error
+                if found != ("answers" if name in may_answer else "is refused"):
+                    print(name, found)
+            print("all were called", flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        """)
+    assert process.stdout == "all were called\n"
+
+
 def test_d7_spawn_works(run_python, tmp_path):
     # A spawned child imports the parent's main module, so there must be a file.
     (tmp_path / "spawning.py").write_text("""
