@@ -155,6 +155,31 @@ def package_copy(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def build_program(tmp_path: Path) -> Callable[..., Path]:
+    """Compile C++ that uses torch's headers and libraries; options come between it and torch's libraries."""
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+
+    def build(source: str, *options: str | Path) -> Path:
+        file, program = tmp_path / "program.cpp", tmp_path / "program"
+        file.write_text(source)
+        root = Path(torch.__file__).parent
+        abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
+        places = "-isystem", root / "include", f"-L{root / 'lib'}", f"-Wl,-rpath,{root / 'lib'}"
+        libraries = "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"
+        process = subprocess.run(
+            [compiler, "-std=c++20", abi, file, "-o", program, *options, *places, *libraries],
+            capture_output=True,
+            text=True,
+        )
+        assert process.returncode == 0, process.stderr
+        return program
+
+    return build
+
+
+@pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run code in a fresh process, which must succeed, and return what it printed.
 

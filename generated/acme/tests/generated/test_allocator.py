@@ -105,6 +105,34 @@ def test_recorded_streams_keep_memory(simulator):
     y.record_stream(torch.acme.current_stream())
 
 
+def test_gradients_are_kept_for_the_stream_that_the_engine_uses_them_on(simulator):
+    """Autograd records it, where a gradient that one stream made is another one's input."""
+    side = torch.acme.Stream()
+    x = memory(4).float().requires_grad_()
+    gradient = torch.ones_like(x)
+    side.wait_stream(torch.acme.current_stream())
+    with side:
+        y = x * 2
+    torch.acme.current_stream().wait_stream(side)
+    z = y * 3
+    torch.acme.synchronize()
+    torch.acme.empty_cache()
+    before = stats()
+    assert before["active_bytes.all.current"] == before["allocated_bytes.all.current"]
+    simulator.set(TASK_DELAY=100_000)
+    z.backward(gradient)
+    after = stats()
+    simulator.set(TASK_DELAY=0)
+    # The gradient of y, of which only the allocator knows any more.
+    kept = after["active_bytes.all.current"] - after["allocated_bytes.all.current"]
+    assert kept == y.nbytes
+    torch.acme.synchronize()
+    torch.acme.empty_cache()
+    after = stats()
+    assert after["active_bytes.all.current"] == after["allocated_bytes.all.current"]
+    assert x.grad.unique().tolist() == [6]
+
+
 def test_memory_that_a_stream_still_uses_is_waited_for_when_it_runs_out(simulator):
     _, total = torch.acme.mem_get_info()
     before = stats()
@@ -171,14 +199,14 @@ def test_memory_that_a_capture_keeps_waits_for_each_stream(simulator):
     assert stats()["active_bytes.all.current"] == before
 
 
-def test_c9_out_of_memory_gives_back_what_is_cached():
+def test_out_of_memory_gives_back_what_is_cached():
     _, total = torch.acme.mem_get_info()
     for part in (3 / 4, 2 / 3, 3 / 5):
         # None of them fits beside the one before, and none is as large.
         assert torch.empty(int(total * part), dtype=torch.uint8, device=DEVICE).is_acme
 
 
-def test_c9_out_of_memory_has_the_figures():
+def test_out_of_memory_has_the_figures():
     _, total = torch.acme.mem_get_info()
     x = memory(3)
     ooms = stats()["num_ooms"]

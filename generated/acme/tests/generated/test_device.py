@@ -4,6 +4,8 @@
 
 """Devices: indices, the current device, properties, threads, and the end of the process."""
 
+import ctypes
+
 import pytest
 import torch
 
@@ -44,6 +46,13 @@ def test_current_device(other_device):
     assert torch.acme.current_device() == 0
 
 
+def stream_of(index: int) -> torch.Stream:
+    """The default stream of a device, whether there is one or not."""
+    return torch.Stream(
+        stream_id=0, device_index=index, device_type=torch.acme.Stream().device_type
+    )
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -74,14 +83,50 @@ def test_current_device(other_device):
         lambda index: torch.accelerator.current_stream(index),
         lambda index: torch.accelerator.synchronize(index),
         lambda index: torch.accelerator.memory_stats(index),
+        lambda index: torch.accelerator.device_index(index).__enter__(),
+        lambda index: torch.accelerator.get_memory_info(index),
+        lambda index: torch.acme.get_device_capability(f"{DEVICE}:{index}"),
+        lambda index: torch.accelerator.get_device_capability(index),
+        lambda index: stream_of(index).synchronize(),
+        lambda index: stream_of(index).query(),
+        lambda index: stream_of(index).record_event(),
+        lambda index: stream_of(index).__enter__(),
+        lambda index: torch.accelerator.set_stream(stream_of(index)),
+        lambda index: torch.acme.current_stream().wait_stream(stream_of(index)),
+        lambda index: torch.ones(1, device=DEVICE).record_stream(stream_of(index)),
     ],
 )
 def test_c25_index_out_of_range(use):
     count = torch.acme.device_count()
+    # Far enough out that the count isn't found in the device's own name.
     with pytest.raises((RuntimeError, ValueError), match=rf"\b{count}\b"):
-        use(count)
+        use(count + 5)
     assert torch.acme.current_device() == 0
     assert torch.ones(1, device=DEVICE).item() == 1
+
+
+# What at::from_blob asks, when it isn't told the device.
+DEVICE_OF = """
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/util/Exception.h>
+
+extern "C" int device_of(void* address) {
+  try {
+    return at::detail::getPrivateUse1Hooks().getDeviceFromPtr(address).index();
+  } catch (const c10::Error&) {
+    return -1;
+  }
+}
+"""
+
+
+def test_device_of_an_address(build_program, other_device):
+    library = ctypes.CDLL(str(build_program(DEVICE_OF, "-shared", "-fPIC")))
+    for device in (torch.device(DEVICE, 0), other_device):
+        x = torch.ones(8, device=device)
+        for address in (x.data_ptr(), x[7:].data_ptr()):
+            assert library.device_of(ctypes.c_void_p(address)) == device.index
+    assert library.device_of(ctypes.c_void_p(torch.ones(8).data_ptr())) == -1
 
 
 def test_d1_op_runs_on_its_tensors_device(other_device):
@@ -204,6 +249,103 @@ def test_d7_fork_after_initialisation(run_python, use):
         assert torch.ones(2, device="acme").sum().item() == 2
         """)
     assert "refused" in process.stdout
+
+
+def test_d7_each_function_in_a_forked_child(run_python):
+    """It raises, but for what asks the host only or has nothing to do where no device is in use."""
+    process = run_python("""
+        import os, torch, torch_acme
+        device = torch.acme
+        answers = set('''
+            StreamContext current_accelerator device_count fallback_stats get_allocator_backend
+            get_amp_supported_dtype get_rng_state get_rng_state_all initial_seed is_available is_bf16_supported
+            is_current_stream_capturing is_initialized manual_seed manual_seed_all reset_fallback_stats seed seed_all
+            set_rng_state set_rng_state_all stream
+            '''.split())
+        # Those of torch.accelerator ask the allocator all the same.
+        own_answers = set('''
+            empty_cache max_memory_allocated max_memory_reserved memory_allocated memory_reserved memory_stats
+            memory_stats_as_nested_dict memory_summary reset_accumulated_memory_stats reset_peak_memory_stats
+            '''.split())
+        # Those that are classes do nothing by themselves, and what the last does depends on torch's version.
+        left_out = {"DeviceProperties", "FallbackCount", "Graph", "empty_host_cache"}
+
+        x = torch.ones(2, device="acme")
+        stream, event = device.Stream(), device.Event()
+        event.record(stream)
+        handle, address = stream.acme_stream, device.caching_allocator_alloc(8)
+        device.synchronize()
+        arguments = {
+            "ExternalStream": [handle],
+            "StreamContext": [stream],
+            "caching_allocator_alloc": [8],
+            "caching_allocator_delete": [address],
+            "device": [0],
+            "device_index": [0],
+            "device_of": [x],
+            "get_stream_from_external": [handle],
+            "manual_seed": [1],
+            "manual_seed_all": [1],
+            "set_device": [0],
+            "set_device_idx": [0],
+            "set_device_index": [0],
+            "set_per_process_memory_fraction": [0.5],
+            "set_rng_state": [device.get_rng_state()],
+            "set_rng_state_all": [device.get_rng_state_all()],
+            "set_stream": [stream],
+            "stream": [stream],
+        }
+
+        def capture():
+            with stream:
+                torch.accelerator.Graph().capture_begin()
+
+        calls = {
+            "+": lambda: x + 1,
+            "tolist": x.tolist,
+            "to": lambda: torch.ones(2).to("acme"),
+            "rand": lambda: torch.rand(2, device="acme"),
+            "pin_memory": torch.ones(2).pin_memory,
+            "query": stream.query,
+            "record_event": stream.record_event,
+            "event.query": event.query,
+            "event.synchronize": event.synchronize,
+            "event.wait": event.wait,
+            "capture": capture,
+            "_snapshot": device.memory._snapshot,
+            "_record_memory_history": device.memory._record_memory_history,
+        }
+
+        def add(module, name):
+            def call():
+                result = getattr(module, name)(*arguments.get(name, ()))
+                if name in ("device", "device_index", "device_of"):
+                    result.__enter__()
+            calls[module.__name__, name] = call
+
+        may_answer = set()
+        for module, names in (device, answers | own_answers), (torch.accelerator, answers):
+            for name in sorted(set(module.__all__) - left_out):
+                if callable(getattr(module, name)):
+                    add(module, name)
+                    if name in names:
+                        may_answer.add((module.__name__, name))
+
+        child = os.fork()
+        if child == 0:
+            for name, call in calls.items():
+                try:
+                    call()
+                    found = "answers"
+                except Exception as error:
+                    found = "is refused" if "spawn" in str(error) else error
+                if found != ("answers" if name in may_answer else "is refused"):
+                    print(name, found)
+            print("all were called", flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        """)
+    assert process.stdout == "all were called\n"
 
 
 def test_d7_spawn_works(run_python, tmp_path):

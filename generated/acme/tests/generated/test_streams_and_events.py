@@ -138,6 +138,20 @@ def test_external_stream():
     assert torch.acme.get_stream_from_external(stream.acme_stream) == same
 
 
+def test_native_handles():
+    stream = torch.acme.Stream()
+    assert stream.native_handle == stream.acme_stream != 0
+    assert torch.acme.default_stream().native_handle == 0
+
+
+def test_native_handle_of_a_stream_that_another_library_made(simulator, other_device):
+    simulator.device = other_device.index
+    handle = simulator.create_stream()
+    simulator.device = 0
+    assert torch.acme.ExternalStream(handle, other_device).native_handle == handle
+    simulator.destroy_stream(handle)
+
+
 def test_streams_wait_for_each_other():
     side = torch.acme.Stream()
     occupy(side)
@@ -320,6 +334,38 @@ def test_d6_backward_on_several_devices(other_device):
     x = torch.ones(4, device=DEVICE, requires_grad=True)
     ((x * 2).to(other_device) * 3).sum().backward()
     assert x.grad.tolist() == [6] * 4
+
+
+def test_d6_backward_runs_on_the_device_and_stream_of_the_forward(other_device):
+    places = []
+
+    def place() -> tuple[int, torch.Stream]:
+        return torch.acme.current_device(), torch.acme.current_stream()
+
+    class Watched(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            context.place = place()
+            return x * 2
+
+        @staticmethod
+        def backward(context, gradient):
+            places.append((place(), context.place))
+            return gradient * 2
+
+    x = torch.ones(SIZE, device=DEVICE, requires_grad=True)
+    first, second = torch.acme.Stream(0), torch.acme.Stream(other_device)
+    first.wait_stream(torch.acme.current_stream())
+    with first:
+        y = Watched.apply(x)
+        with second:
+            z = Watched.apply(y.to(other_device)).sum()
+    before = place()
+    z.backward()
+    expected = [(other_device.index, second), (0, first)]
+    assert places == [(place, place) for place in expected]
+    assert place() == before
+    assert torch.equal(x.grad.cpu(), torch.full((SIZE,), 4.0))
 
 
 def test_copies_between_devices_on_side_streams(other_device):

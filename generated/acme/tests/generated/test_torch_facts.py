@@ -8,6 +8,8 @@ Most of it is about a process in which the device is not registered yet, or not 
 """
 
 import inspect
+import os
+import subprocess
 
 import pytest
 import torch
@@ -81,6 +83,112 @@ def test_registering_twice_raises(run_python):
         assert failure(lambda: torch.utils.generate_methods_for_privateuse1_backend(for_storage=True))
         """,
     )
+
+
+# What torch does with the parts that a backend gives it, and which of a guard's functions it calls.
+PROGRAM = """
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/AllocatorConfig.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+
+#include <iostream>
+#include <string>
+
+namespace {
+
+using Settings = c10::CachingAllocator::AcceleratorAllocatorConfig;
+
+constexpr c10::DeviceType kType = c10::DeviceType::PrivateUse1;
+const c10::Device device(kType, 0);
+const c10::Stream stream(c10::Stream::DEFAULT, device);
+
+struct Guard final : c10::impl::DeviceGuardImplInterface {
+  c10::DeviceType type() const override { return kType; }
+  c10::Device exchangeDevice(c10::Device) const override { return device; }
+  c10::Device getDevice() const override { return device; }
+  void setDevice(c10::Device) const override {}
+  void uncheckedSetDevice(c10::Device) const noexcept override {}
+  c10::Stream getStream(c10::Device) const override { return stream; }
+  c10::Stream exchangeStream(c10::Stream) const override { return stream; }
+  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
+  void record(void** event, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {
+    *event = event;
+  }
+  bool queryEvent(void*) const override {
+    std::cout << " queryEvent";
+    return true;
+  }
+  double elapsedTime(void*, void*, c10::DeviceIndex) const override {
+    std::cout << " elapsedTime";
+    return 1;
+  }
+};
+
+void follow_settings(const char* name) {
+  Settings::registerDeviceConfigParserHook(
+      [name](const std::string& text) { std::cout << ' ' << name << " reads " << text; }, {name});
+}
+
+}  // namespace
+
+int main() {
+  const auto* const guard = new Guard;
+  c10::impl::DeviceGuardImplRegistrar(kType, new Guard);
+  c10::impl::DeviceGuardImplRegistrar(kType, guard);
+  std::cout << "guard: " << (c10::impl::getDeviceGuardImpl(kType) == guard ? "the second" : "the first");
+
+  c10::SetAllocator(kType, c10::GetDefaultCPUAllocator());
+  c10::SetAllocator(kType, c10::GetDefaultMobileCPUAllocator());
+  const bool is_second = c10::GetAllocator(kType) == c10::GetDefaultMobileCPUAllocator();
+  std::cout << "\\nallocator: " << (is_second ? "the second" : "the first");
+
+  at::RegisterPrivateUse1HooksInterface(new at::PrivateUse1HooksInterface);
+  try {
+    at::RegisterPrivateUse1HooksInterface(new at::PrivateUse1HooksInterface);
+    std::cout << "\\nhooks: the second";
+  } catch (const c10::Error&) {
+    std::cout << "\\nhooks: an exception";
+  }
+
+  std::cout << "\\nsettings of the environment: ";
+  follow_settings("first");
+  std::cout << Settings::last_allocator_settings();
+  follow_settings("second");
+  std::cout << "\\nlater settings:";
+  c10::CachingAllocator::setAllocatorSettings("first:1,second:2");
+
+  c10::Event begin(kType, c10::EventFlag::BACKEND_DEFAULT);
+  c10::Event end(kType, c10::EventFlag::BACKEND_DEFAULT);
+  begin.record(stream);
+  end.record(stream);
+  std::cout << "\\nelapsed_time:";
+  begin.elapsedTime(end);
+  std::cout << std::endl;
+}
+"""
+
+
+def test_what_the_cpp_relies_on(build_program):
+    """So initialize() looks at all of it first, reads the variable itself, and its hook calls the one before."""
+    environment = os.environ | {"PYTORCH_ALLOC_CONF": "max_split_size_mb:64"}
+    process = subprocess.run(
+        [build_program(PROGRAM)], env=environment, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
+    assert dict(line.split(":", 1) for line in process.stdout.splitlines()) == {
+        "guard": " the second",
+        "allocator": " the second",
+        "hooks": " an exception",
+        # No hook is told of them.
+        "settings of the environment": " max_split_size_mb:64",
+        "later settings": " second reads first:1,second:2",
+        "elapsed_time": " queryEvent queryEvent elapsedTime",
+    }
 
 
 def test_accelerator_needs_hooks_name_and_module(run_python):

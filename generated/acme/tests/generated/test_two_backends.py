@@ -4,19 +4,15 @@
 
 """Two backends, or two copies of this one, in a process: one error that names both, and the first goes on working."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-import torch
 
 import torch_acme
 
 DEVICE = "acme"
 LIBRARY = Path(torch_acme._C.__file__).parent / "lib" / "libtorch_acme.so"
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 # An editable install's finder comes before the import path; with the path's own finder in front, the copy is found.
 FIND_FIRST = (
@@ -90,39 +86,11 @@ int main(int, char** arguments) {
 """
 
 
-@pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
-def test_b7_without_python(tmp_path, second_library):
+def test_b7_without_python(build_program, second_library):
     second = second_library("libother.so", OTHER_DEVICE)
     namespace = "acme"
-    source = tmp_path / "program.cpp"
-    source.write_text(PROGRAM % f"_ZN{len(namespace)}{namespace}10initializeEv")
-    root = Path(torch.__file__).parent
-    command = [
-        COMPILER,
-        "-std=c++20",
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-    ]
-    command += [
-        "-isystem",
-        root / "include",
-        source,
-        "-o",
-        tmp_path / "program",
-        f"-L{root / 'lib'}",
-    ]
-    command += [
-        f"-Wl,-rpath,{root / 'lib'}",
-        "-Wl,--no-as-needed",
-        "-ltorch",
-        "-ltorch_cpu",
-        "-lc10",
-        "-ldl",
-    ]
-    built = subprocess.run(command, capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
-    process = subprocess.run(
-        [tmp_path / "program", LIBRARY, second], capture_output=True, text=True
-    )
+    program = build_program(PROGRAM % f"_ZN{len(namespace)}{namespace}10initializeEv", "-ldl")
+    process = subprocess.run([program, LIBRARY, second], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     first, error = process.stdout.splitlines()
     assert first == f"initialized {LIBRARY}"
