@@ -15,6 +15,7 @@ import pytest
 import torch
 
 DEVICE = "acme"
+TORCH = tuple(int(part) for part in torch.__version__.split(".")[:2])
 NOT_LOADED = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 # Imports the package without registering the device, as happens while torch is being imported.
@@ -371,9 +372,7 @@ def is_refused(text):
 """
 
 
-@pytest.mark.skipif(
-    not hasattr(torch._C, "_accelerator_setAllocatorSettings"), reason="needs torch 2.10"
-)
+@pytest.mark.skipif(TORCH < (2, 11), reason="a hook of settings needs torch 2.11")
 def test_settings_of_the_allocator(run_python):
     """Torch's parser knows the backend's keys once they are registered, and refuses others from then on."""
     run_python(
