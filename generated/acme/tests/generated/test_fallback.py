@@ -204,6 +204,33 @@ def test_c21_reduce_then_fall_back():
         assert torch.equal(y.cpu(), x)
 
 
+@pytest.mark.parametrize("overflow", [False, True])
+def test_c21_nothing_is_written_behind_a_tensor(run_python, overflow):
+    """The results fill whole allocations of the driver's, behind each of which the simulator watches some bytes."""
+    run_python(
+        f"""
+        import ctypes, gc, os, torch, torch_acme
+        simulator = ctypes.CDLL("libsim.so")
+        x = torch.randn(2, (12 << 20) // 4, device="{DEVICE}")
+        reduced = x.sum(0)
+        results = reduced.sort(), reduced.cumsum(0), x.amax(0).cummax(0)
+        if {overflow}:
+            host = ctypes.c_void_p()
+            end = ctypes.c_void_p(reduced.data_ptr() + reduced.nbytes - 1)
+            assert simulator.simHostGetAddress(ctypes.byref(host), end) == 0
+            ctypes.memset(host.value, 0, 2)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # It is reported there, too.
+        del x, reduced, results
+        gc.collect()
+        torch.acme.synchronize()
+        torch.acme.empty_cache()
+        simulator.simCorruptionCount.restype = ctypes.c_uint64
+        assert simulator.simCorruptionCount() == {int(overflow)}
+        """,
+        SIM_REDZONE="4096",
+    )
+
+
 def test_the_same_tensor_twice_and_shared_storage():
     x = torch.tensor([3.0, 1.0, 2.0], device=DEVICE)
     assert torch.cumsum(x, 0, out=x) is x

@@ -101,6 +101,11 @@ def test_captures_begin_at_any_time(work):
     torch.accelerator.synchronize()
 
 
+def waits() -> int:
+    """How often the allocator has begun to wait for the device."""
+    return torch.acme.memory_stats()["num_sync_all_streams"]
+
+
 def test_a_capture_waits_for_who_empties_the_cache(simulator):
     """That waits for the device, which a capture forbids."""
     stream, busy = torch.Stream(DEVICE), torch.Stream(DEVICE)
@@ -110,8 +115,10 @@ def test_a_capture_waits_for_who_empties_the_cache(simulator):
         x[:8].zero_()
         simulator.set(TASK_DELAY=0)
         del x
+    before = waits()
     with Background(torch.acme.empty_cache, once=True):
-        time.sleep(0.1)
+        while waits() == before:
+            time.sleep(0.001)
         graph = torch.accelerator.Graph()
         with stream:
             graph.capture_begin()  # Without the waiting that `with graph` begins with.
@@ -146,7 +153,8 @@ def test_a_capture_waits_for_who_is_short_of_memory(run_python, mode):
 
         thread = threading.Thread(target=allocate)
         thread.start()
-        time.sleep(0.1)
+        while torch.acme.memory_stats()["num_alloc_retries"] == 0:
+            time.sleep(0.001)
         graph = torch.accelerator.Graph(capture_error_mode="{mode}")
         with stream:
             graph.capture_begin()
