@@ -20,8 +20,10 @@
 #include "generated/native/NativeFunctions.h"
 #include "generated/runtime/AcmeAllocator.h"
 #include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/AllocatorSettings.h"
 #include "cases.h"
 #include "memory_model.h"
+#include "sim_debug.h"
 #include "worker.h"
 
 namespace acme {
@@ -46,6 +48,17 @@ constexpr size_t kRound = 500;
 // the same time, in every other round only when they meet.
 bool is_compared_after_each_step(size_t threads, size_t round) { return threads == 1 || round % 2 == 0; }
 
+// What PYTORCH_ALLOC_CONF is. Every fourth seed has the allocator's own settings.
+const char* settings_of(uint64_t seed) {
+  constexpr const char* kSettings[] = {
+      "max_split_size_mb:21,garbage_collection_threshold:0.6",
+      "max_split_size_mb:21,garbage_collection_threshold:0.6,roundup_power2_divisions:[1:8,4:4,>:2]",
+      "",
+      "roundup_power2_divisions:[1:8,4:4,>:2]",
+  };
+  return kSettings[seed % std::size(kSettings)];
+}
+
 void run_threads(Shared& shared, uint64_t seed, size_t threads, size_t steps) {
   std::exception_ptr error;
   std::mutex error_mutex;
@@ -62,7 +75,7 @@ void run_threads(Shared& shared, uint64_t seed, size_t threads, size_t steps) {
     }
   });
   const auto work = [&](size_t number) {
-    Worker worker(shared, seed * 1000 + number);
+    Worker worker(shared, number, seed * 1000 + number);
     for (size_t round = 0; round < rounds; ++round) {
       try {
         for (size_t step = 0; step < kRound; ++step) {
@@ -145,6 +158,8 @@ int run(int count, char** arguments) {
   const uint64_t seed = std::strtoull(arguments[1], nullptr, 10);
   const size_t threads = std::strtoull(arguments[2], nullptr, 10);
   const size_t steps = std::strtoull(arguments[3], nullptr, 10);
+  setenv("PYTORCH_ALLOC_CONF", settings_of(seed), 1);
+  acme::load_allocator_settings();
   Shared shared;
   // Every other seed has a history, which is long enough to be cut off.
   if (seed % 2 == 1) {
@@ -157,6 +172,7 @@ int run(int count, char** arguments) {
   const std::pair<const char*, uint64_t> counts[] = {
       {"operations", shared.operations}, {"compared", shared.compared}, {"allocations", shared.model.allocations()},
       {"recorded", shared.recorded},     {"launched", shared.launched}, {"out of memory", shared.model.out_of_memory()},
+      {"injected", simFaultCount()},     {"redirected", shared.redirections.begun}, {"refused", shared.refused},
   };
   const char* separator = "";
   for (const auto& [name, number] : counts) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "generated/runtime/AcmeEvent.h"
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/HostLaunch.h"
+#include "sim_debug.h"
 
 namespace stress {
 namespace {
@@ -65,18 +67,30 @@ acme::AllocationContext make_context() { return std::make_shared<Context>(); }
 
 int64_t live_contexts() { return contexts; }
 
+void fail_next_calls(size_t at, size_t count) {
+  const auto set = [](const char* name, size_t value) {
+    require(simSetFault(name, std::to_string(value).c_str()) == simSuccess, "the simulator knows its settings");
+  };
+  set("SIM_OUT_OF_MEMORY_COUNT", count);
+  set("SIM_OUT_OF_MEMORY_AT", at);
+}
+
 void Shared::compare() {
   stillness.still([this] { model.check(); });
   compared.fetch_add(1, std::memory_order_relaxed);
 }
 
-Worker::Worker(Shared& shared, uint64_t seed) : shared_(shared), random_(seed) {}
+Worker::Worker(Shared& shared, size_t thread, uint64_t seed)
+    : shared_(shared), random_(seed), pools_(shared.redirections, thread) {}
 
 void Worker::step() {
+  redirect();
   switch (random(100)) {
     case 0: {
       const Stillness::Change change(shared_.stillness);
-      acme::getAcmeAllocator().emptyCache();
+      if (!pools_.empty_cache(random_())) {
+        shared_.refused.fetch_add(1, std::memory_order_relaxed);
+      }
       break;
     }
     case 1:
@@ -85,7 +99,9 @@ void Worker::step() {
     case 2: {
       const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
       acme::getAcmeAllocator().setMemoryFraction(random(2) == 0 ? 1.0 : 0.75, device);
+      const Stillness::Change change(shared_.stillness);
       acme::getAcmeAllocator().resetPeakStats(device);
+      shared_.model.reset_peaks(device);
       break;
     }
     case 3:
@@ -94,6 +110,10 @@ void Worker::step() {
         auto* inside = static_cast<std::byte*>(allocation.data.get()) + random(allocation.bytes);
         require(acme::getAcmeAllocator().device_of(inside) == allocation.data.device().index(), "an address has its device");
       }
+      break;
+    case 4:
+      // The driver is out of memory for nobody knows what reason, perhaps while the allocator does something about it.
+      fail_next_calls(1 + random(8), 1 + random(3));
       break;
     default:
       // Around 40 allocations a thread are alive.
@@ -121,6 +141,7 @@ void Worker::step() {
 }
 
 void Worker::finish() {
+  pools_.finish();
   while (!allocations_.empty()) {
     free_one();
   }
@@ -146,33 +167,45 @@ size_t Worker::random_size() {
 
 acme::AcmeStream Worker::random_stream(c10::DeviceIndex device) {
   // Few streams, so that they meet.
-  const size_t number = random(4);
+  const size_t number = random(kSharedStreams);
   if (number == 0) {
     return acme::getDefaultAcmeStream(device);
   }
   return acme::AcmeStream(c10::Stream::unpack3(static_cast<c10::StreamId>(number) << 10 | 1, device, c10::DeviceType::PrivateUse1));
 }
 
-// Null when the device is out of memory.
-c10::DataPtr Worker::take(size_t bytes, c10::DeviceIndex device) {
+// Few steps long, since nothing is given back to the driver meanwhile.
+void Worker::redirect() {
+  if (pools_.is_redirected() ? random(10) != 0 : random(100) != 0) {
+    return;
+  }
+  if (pools_.is_redirected()) {
+    pools_.end();
+  } else {
+    pools_.begin_or_release(random_());
+  }
+}
+
+// On the current stream, which is `stream`. Null when the device is out of memory.
+c10::DataPtr Worker::take(size_t bytes, const acme::AcmeStream& stream) {
   const Stillness::Change change(shared_.stillness);
   try {
     c10::DataPtr data = acme::getAcmeAllocator().allocate(bytes);
-    shared_.model.add(data.get(), bytes, device);
+    shared_.model.add(data.get(), bytes, stream, pools_.pool_for(stream));
     return data;
   } catch (const c10::OutOfMemoryError&) {
-    shared_.model.add_out_of_memory(device);
+    shared_.model.add_out_of_memory(stream.device_index());
     return {};
   }
 }
 
 void Worker::allocate() {
   const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
-  const acme::AcmeStream stream = random_stream(device);
+  const acme::AcmeStream stream = random(3) == 0 ? pools_.stream(device) : random_stream(device);
   acme::set_device(device);
   acme::setCurrentAcmeStream(stream);
   const size_t bytes = random_size();
-  c10::DataPtr data = take(bytes, device);
+  c10::DataPtr data = take(bytes, stream);
   if (data) {
     fill(allocations_.emplace_back(Allocation{std::move(data), bytes, stream, random_()}));
   } else {
