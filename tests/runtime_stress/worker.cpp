@@ -2,18 +2,16 @@
 
 #include <c10/util/Exception.h>
 
-#include <chrono>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "generated/runtime/AcmeAllocator.h"
 #include "generated/runtime/AcmeEvent.h"
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/HostLaunch.h"
+#include "pattern.h"
 #include "sim_debug.h"
 
 namespace stress {
@@ -32,29 +30,6 @@ struct Context final : c10::GatheredContext {
     contexts += change;
   }
 };
-
-// The first and the last bytes of an allocation say whose it is; writing all would take long.
-void write_pattern(void* device_address, size_t bytes, uint64_t pattern) {
-  auto* memory = static_cast<std::byte*>(acme::host_address(device_address));
-  const size_t length = std::min(bytes, sizeof(pattern));
-  std::memcpy(memory, &pattern, length);
-  std::memcpy(memory + bytes - length, &pattern, length);
-}
-
-bool has_pattern(void* device_address, size_t bytes, uint64_t pattern) {
-  const auto* memory = static_cast<const std::byte*>(acme::host_address(device_address));
-  const size_t length = std::min(bytes, sizeof(pattern));
-  // The end was written last, over the start if there is little.
-  return std::memcmp(memory + bytes - length, &pattern, length) == 0 &&
-         (bytes < 2 * sizeof(pattern) || std::memcmp(memory, &pattern, length) == 0);
-}
-
-void wait_a_little(uint64_t pattern) {
-  // Half of the work is slow.
-  if (pattern % 2 == 0) {
-    std::this_thread::sleep_for(std::chrono::microseconds(pattern % 300));
-  }
-}
 
 }  // namespace
 
@@ -159,7 +134,7 @@ size_t Worker::random_size() {
     case 2:
       return 1 + random(4 * kMiB);
     case 3:
-      return random(4) == 0 ? 1 + random(24 * kMiB) : 1 + random(12 * kMiB);
+      return random(4) == 0 ? 1 + random(32 * kMiB) : 1 + random(12 * kMiB);
     default:
       return 1 + random(kMiB);
   }
@@ -273,7 +248,7 @@ void Worker::fill(const Allocation& allocation) {
   acme::launch_host_function(allocation.stream, "fill",
                              [address = allocation.data.get(), bytes = allocation.bytes, pattern = allocation.pattern] {
                                wait_a_little(pattern);
-                               write_pattern(address, bytes, pattern);
+                               write_pattern(acme::host_address(address), bytes, pattern);
                              });
   shared_.launched.fetch_add(1, std::memory_order_relaxed);
 }
@@ -283,7 +258,7 @@ void Worker::look(const Allocation& allocation, const acme::AcmeStream& stream) 
                              [shared = &shared_, address = allocation.data.get(), bytes = allocation.bytes,
                               pattern = allocation.pattern] {
                                wait_a_little(pattern >> 8);
-                               if (!has_pattern(address, bytes, pattern)) {
+                               if (!has_pattern(acme::host_address(address), bytes, pattern)) {
                                  shared->error = "memory belongs to its owner until all streams have passed";
                                }
                              });
