@@ -22,7 +22,8 @@ void HostShared::compare() {
     for (const auto& [address, size] : alive_) {
       bytes += std::bit_ceil(size);
     }
-    for (const auto* stat : {&stats.active_requests, &stats.active_bytes, &stats.allocations, &stats.allocated_bytes}) {
+    for (const auto* stat :
+         {&stats.active_requests, &stats.active_bytes, &stats.allocations, &stats.allocated_bytes}) {
       require(stat->peak >= stat->current, "a peak is at least the current figure");
       require(stat->allocated - stat->freed == stat->current, "what came and has not gone is there");
     }
@@ -98,9 +99,11 @@ acme::AcmeStream HostWorker::random_stream() {
 void HostWorker::allocate() {
   const size_t bytes = 1 + random(size_t{1} << (4 + random(15)));
   const Stillness::Change change(shared_.stillness);
-  Allocation& allocation = allocations_.emplace_back(Allocation{acme::getAcmeHostAllocator().allocate(bytes), bytes, random_()});
-  shared_.add(allocation.data.get(), bytes);
-  write_pattern(allocation.data.get(), bytes, allocation.pattern);
+  c10::DataPtr data = acme::getAcmeHostAllocator().allocate(bytes);
+  shared_.add(data.get(), bytes);
+  const uint64_t pattern = random_();
+  write_pattern(data.get(), bytes, pattern);
+  allocations_.push_back({std::move(data), bytes, pattern});
 }
 
 HostWorker::Allocation& HostWorker::any() { return allocations_[random(allocations_.size())]; }

@@ -45,7 +45,8 @@ constexpr Figure kFigures[] = {
 
 constexpr const char* kKinds[] = {"all", "small pool", "large pool"};
 
-void add_block(DeviceStats& stats, const acme::SegmentSnapshot& segment, const acme::BlockSnapshot& block, size_t kind) {
+void add_block(DeviceStats& stats, const acme::SegmentSnapshot& segment, const acme::BlockSnapshot& block,
+               size_t kind) {
   if (block.is_allocated) {
     stats.allocation[kind].increase(1);
     stats.allocated_bytes[kind].increase(block.size);

@@ -70,7 +70,9 @@ class MemoryModel {
   };
 
   static void check(Device& device, c10::DeviceIndex index, const acme::MemorySnapshot& snapshot);
-  static void check_peak(Device& device, const c10::CachingAllocator::Stat& allocated, int64_t new_blocks, int64_t new_bytes);
+  // `allocated` is the statistic; new are what was allocated since the last comparison and is alive.
+  static void check_peak(Device& device, const c10::CachingAllocator::Stat& allocated, int64_t new_blocks,
+                         int64_t new_bytes);
 
   std::mutex mutex_;
   std::array<Device, kDevices> devices_;

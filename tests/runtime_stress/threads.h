@@ -13,8 +13,8 @@ namespace stress {
 /// All threads meet after so many steps.
 inline constexpr size_t kRound = 500;
 
-/// The allocator is compared with the model after each step, and with several threads, which then seldom do something at
-/// the same time, in every other round only when they meet.
+/// The allocator is compared with the model after each step, and with several threads, which then seldom do something
+/// at the same time, in every other round only when they meet.
 inline bool is_compared_after_each_step(size_t threads, size_t round) { return threads == 1 || round % 2 == 0; }
 
 /// Runs threads that do `steps` each, which work on `shared` and compare it with its model. Raises the first error.
