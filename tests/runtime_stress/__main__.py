@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 from pathlib import Path
 
@@ -14,6 +15,9 @@ RUNS = {
     "address": ((1, 10_000), (4, 10_000), (12, 5_000)),
     "thread": ((1, 5_000), (4, 5_000), (12, 1_000)),
 }
+
+# What is used at random. Pinned memory is the same with each kind of device memory.
+MEMORY = {"caching": ("device", "pinned"), "direct": ("device",)}
 
 
 def main() -> None:
@@ -29,11 +33,11 @@ def main() -> None:
         for sanitizer in arguments.sanitizer or SANITIZERS:
             program = build(project, sanitizer, arguments.folder / kind / sanitizer)
             print(f"{kind} {sanitizer:<8} {run(program, 'cases').strip()}", flush=True)
-            for threads, steps in RUNS[sanitizer]:
-                for seed in range(1, arguments.seeds + 1):
-                    output = run(program, seed, threads, steps, timeout=1800).strip()
-                    print(f"{kind} {sanitizer:<8} seed {seed} threads {threads:>2}: {output}", flush=True)
-                    total += int(re.findall(r"operations (\d+)", output)[0])
+            seeds = range(1, arguments.seeds + 1)
+            for memory, (threads, steps), seed in itertools.product(MEMORY[kind], RUNS[sanitizer], seeds):
+                output = run(program, memory, seed, threads, steps, timeout=1800).strip()
+                print(f"{kind} {sanitizer:<8} {memory} seed {seed} threads {threads:>2}: {output}", flush=True)
+                total += int(re.findall(r"operations (\d+)", output)[0])
             if sanitizer == "none":
                 print(f"{kind} {run(program, 'measure').strip()}", flush=True)
     print(f"{total} operations, none of which broke an invariant")

@@ -1,27 +1,31 @@
-// The stress test of the allocator.
+// The stress test of the allocators.
 //
-//   stress SEED THREADS STEPS    random use, compared with the model
-//   stress cases                 single behaviours
-//   stress measure               nanoseconds of an allocation and its freeing, as one line
+//   stress device SEED THREADS STEPS    random use of device memory, compared with the model
+//   stress pinned SEED THREADS STEPS    the same of pinned memory
+//   stress cases                        single behaviours
+//   stress measure                      nanoseconds of an allocation and its freeing, as one line
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
-#include <memory>
+#include <initializer_list>
+#include <iterator>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "generated/native/NativeFunctions.h"
 #include "generated/runtime/AcmeAllocator.h"
 #include "generated/runtime/AcmeFunctions.h"
+#include "generated/runtime/AcmeHostAllocator.h"
+#include "generated/runtime/AllocatorSettings.h"
 #include "cases.h"
+#include "host_worker.h"
 #include "memory_model.h"
+#include "sim_debug.h"
+#include "threads.h"
 #include "worker.h"
 
 namespace acme {
@@ -39,59 +43,15 @@ namespace {
 
 using namespace stress;
 
-// All threads meet after so many steps.
-constexpr size_t kRound = 500;
-
-// The allocator is compared with the model after each step, and with several threads, which then seldom do something at
-// the same time, in every other round only when they meet.
-bool is_compared_after_each_step(size_t threads, size_t round) { return threads == 1 || round % 2 == 0; }
-
-void run_threads(Shared& shared, uint64_t seed, size_t threads, size_t steps) {
-  std::exception_ptr error;
-  std::mutex error_mutex;
-  const auto keep_error = [&] {
-    const std::lock_guard lock(error_mutex);
-    error = error != nullptr ? error : std::current_exception();
+// What PYTORCH_ALLOC_CONF is. Every fourth seed has the allocator's own settings.
+const char* settings_of(uint64_t seed) {
+  constexpr const char* kSettings[] = {
+      "max_split_size_mb:21,garbage_collection_threshold:0.6",
+      "max_split_size_mb:21,garbage_collection_threshold:0.6,roundup_power2_divisions:[1:8,4:4,>:2]",
+      "",
+      "roundup_power2_divisions:[1:8,4:4,>:2]",
   };
-  const size_t rounds = (steps + kRound - 1) / kRound;
-  std::barrier barrier(static_cast<std::ptrdiff_t>(threads), [&]() noexcept {
-    try {
-      shared.compare();
-    } catch (...) {
-      keep_error();
-    }
-  });
-  const auto work = [&](size_t number) {
-    Worker worker(shared, seed * 1000 + number);
-    for (size_t round = 0; round < rounds; ++round) {
-      try {
-        for (size_t step = 0; step < kRound; ++step) {
-          worker.step();
-          if (is_compared_after_each_step(threads, round)) {
-            shared.compare();
-          }
-        }
-      } catch (...) {
-        keep_error();
-      }
-      barrier.arrive_and_wait();
-    }
-    try {
-      worker.finish();
-    } catch (...) {
-      keep_error();
-    }
-  };
-  std::vector<std::thread> running;
-  for (size_t number = 0; number < threads; ++number) {
-    running.emplace_back(work, number);
-  }
-  for (std::thread& thread : running) {
-    thread.join();
-  }
-  if (error != nullptr) {
-    std::rethrow_exception(error);
-  }
+  return kSettings[seed % std::size(kSettings)];
 }
 
 void check_empty(Shared& shared) {
@@ -120,49 +80,88 @@ double measure(size_t bytes) {
   return best;
 }
 
-int run(int count, char** arguments) {
-  if (count == 2 && std::strcmp(arguments[1], "measure") == 0) {
-    std::vector<c10::DataPtr> others;
-    for (size_t i = 0; i < 1000; ++i) {
-      others.push_back(acme::getAcmeAllocator().allocate(512 * (1 + i % 64)));
-    }
-    const double alone = measure(4096);
-    for (size_t i = 0; i < others.size(); i += 2) {
-      others[i].clear();
-    }
-    std::printf("allocate and free, ns: %.0f one block, %.0f among 500 free blocks, %.0f of 8 MiB\n", alone,
-                measure(4096), measure(8 << 20));
-    return 0;
+void measure_all() {
+  std::vector<c10::DataPtr> others;
+  for (size_t i = 0; i < 1000; ++i) {
+    others.push_back(acme::getAcmeAllocator().allocate(512 * (1 + i % 64)));
   }
-  if (count == 2 && std::strcmp(arguments[1], "cases") == 0) {
-    std::printf("cases %d\n", run_cases());
-    return 0;
+  const double alone = measure(4096);
+  for (size_t i = 0; i < others.size(); i += 2) {
+    others[i].clear();
   }
-  if (count != 4) {
-    std::fprintf(stderr, "usage: stress SEED THREADS STEPS | stress cases | stress measure\n");
-    return 2;
-  }
-  const uint64_t seed = std::strtoull(arguments[1], nullptr, 10);
-  const size_t threads = std::strtoull(arguments[2], nullptr, 10);
-  const size_t steps = std::strtoull(arguments[3], nullptr, 10);
-  Shared shared;
-  // Every other seed has a history, which is long enough to be cut off.
-  if (seed % 2 == 1) {
-    acme::getAcmeAllocator().recordHistory(acme::RecordContext::kAll, &make_context, {.max_entries = 2000});
-  }
-  run_threads(shared, seed, threads, steps);
-  check_empty(shared);
-  acme::getAcmeAllocator().recordHistory(acme::RecordContext::kNever);
-  require(live_contexts() == 0, "no context is left");
-  const std::pair<const char*, uint64_t> counts[] = {
-      {"operations", shared.operations}, {"compared", shared.compared}, {"allocations", shared.model.allocations()},
-      {"recorded", shared.recorded},     {"launched", shared.launched}, {"out of memory", shared.model.out_of_memory()},
-  };
+  std::printf("allocate and free, ns: %.0f one block, %.0f among 500 free blocks, %.0f of 8 MiB\n", alone, measure(4096),
+              measure(8 << 20));
+}
+
+struct RandomUse {
+  explicit RandomUse(char** arguments)
+      : seed(std::strtoull(arguments[0], nullptr, 10)),
+        threads(std::strtoull(arguments[1], nullptr, 10)),
+        steps(std::strtoull(arguments[2], nullptr, 10)) {}
+  uint64_t seed;
+  size_t threads;
+  size_t steps;
+};
+
+void print(std::initializer_list<std::pair<const char*, uint64_t>> counts) {
   const char* separator = "";
   for (const auto& [name, number] : counts) {
     std::printf("%s%s %lu", std::exchange(separator, ", "), name, static_cast<unsigned long>(number));
   }
   std::printf("\n");
+}
+
+void use_device_memory(const RandomUse& use) {
+  setenv("PYTORCH_ALLOC_CONF", settings_of(use.seed), 1);
+  acme::load_allocator_settings();
+  Shared shared;
+  // Every other seed has a history, which is long enough to be cut off.
+  if (use.seed % 2 == 1) {
+    acme::getAcmeAllocator().recordHistory(acme::RecordContext::kAll, &make_context, {.max_entries = 2000});
+  }
+  run_threads<Worker>(shared, use.seed, use.threads, use.steps);
+  check_empty(shared);
+  acme::getAcmeAllocator().recordHistory(acme::RecordContext::kNever);
+  require(live_contexts() == 0, "no context is left");
+  print({{"operations", shared.operations},
+         {"compared", shared.compared},
+         {"allocations", shared.model.allocations()},
+         {"recorded", shared.recorded},
+         {"launched", shared.launched},
+         {"out of memory", shared.model.out_of_memory()},
+         {"injected", simFaultCount()},
+         {"redirected", shared.redirections.begun},
+         {"refused", shared.refused}});
+}
+
+void use_pinned_memory(const RandomUse& use) {
+  HostShared shared;
+  run_threads<HostWorker>(shared, use.seed, use.threads, use.steps);
+  acme::getAcmeHostAllocator().empty_cache();
+  shared.compare();
+  const at::HostStats stats = acme::getAcmeHostAllocator().get_stats();
+  require(stats.allocations.current == 0 && stats.allocated_bytes.current == 0, "the driver has all pinned memory back");
+  print({{"operations", shared.operations},
+         {"compared", shared.compared},
+         {"allocations", shared.allocations},
+         {"recorded", shared.recorded},
+         {"of the driver", static_cast<uint64_t>(stats.num_host_alloc)}});
+}
+
+int run(int count, char** arguments) {
+  const std::string mode = count > 1 ? arguments[1] : "";
+  if (count == 2 && mode == "measure") {
+    measure_all();
+  } else if (count == 2 && mode == "cases") {
+    std::printf("cases %d\n", run_cases());
+  } else if (count == 5 && mode == "device") {
+    use_device_memory(RandomUse(arguments + 2));
+  } else if (count == 5 && mode == "pinned") {
+    use_pinned_memory(RandomUse(arguments + 2));
+  } else {
+    std::fprintf(stderr, "usage: stress device|pinned SEED THREADS STEPS | stress cases | stress measure\n");
+    return 2;
+  }
   return 0;
 }
 

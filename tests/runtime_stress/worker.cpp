@@ -2,17 +2,17 @@
 
 #include <c10/util/Exception.h>
 
-#include <chrono>
-#include <cstring>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <string>
 #include <utility>
 
 #include "generated/runtime/AcmeAllocator.h"
 #include "generated/runtime/AcmeEvent.h"
 #include "generated/runtime/AcmeFunctions.h"
 #include "generated/runtime/HostLaunch.h"
+#include "pattern.h"
+#include "sim_debug.h"
 
 namespace stress {
 namespace {
@@ -31,29 +31,6 @@ struct Context final : c10::GatheredContext {
   }
 };
 
-// The first and the last bytes of an allocation say whose it is; writing all would take long.
-void write_pattern(void* device_address, size_t bytes, uint64_t pattern) {
-  auto* memory = static_cast<std::byte*>(acme::host_address(device_address));
-  const size_t length = std::min(bytes, sizeof(pattern));
-  std::memcpy(memory, &pattern, length);
-  std::memcpy(memory + bytes - length, &pattern, length);
-}
-
-bool has_pattern(void* device_address, size_t bytes, uint64_t pattern) {
-  const auto* memory = static_cast<const std::byte*>(acme::host_address(device_address));
-  const size_t length = std::min(bytes, sizeof(pattern));
-  // The end was written last, over the start if there is little.
-  return std::memcmp(memory + bytes - length, &pattern, length) == 0 &&
-         (bytes < 2 * sizeof(pattern) || std::memcmp(memory, &pattern, length) == 0);
-}
-
-void wait_a_little(uint64_t pattern) {
-  // Half of the work is slow.
-  if (pattern % 2 == 0) {
-    std::this_thread::sleep_for(std::chrono::microseconds(pattern % 300));
-  }
-}
-
 }  // namespace
 
 std::recursive_mutex& interpreter_lock() {
@@ -65,18 +42,30 @@ acme::AllocationContext make_context() { return std::make_shared<Context>(); }
 
 int64_t live_contexts() { return contexts; }
 
+void fail_next_calls(size_t at, size_t count) {
+  const auto set = [](const char* name, size_t value) {
+    require(simSetFault(name, std::to_string(value).c_str()) == simSuccess, "the simulator knows its settings");
+  };
+  set("SIM_OUT_OF_MEMORY_COUNT", count);
+  set("SIM_OUT_OF_MEMORY_AT", at);
+}
+
 void Shared::compare() {
   stillness.still([this] { model.check(); });
   compared.fetch_add(1, std::memory_order_relaxed);
 }
 
-Worker::Worker(Shared& shared, uint64_t seed) : shared_(shared), random_(seed) {}
+Worker::Worker(Shared& shared, size_t thread, uint64_t seed)
+    : shared_(shared), random_(seed), pools_(shared.redirections, thread) {}
 
 void Worker::step() {
+  redirect();
   switch (random(100)) {
     case 0: {
       const Stillness::Change change(shared_.stillness);
-      acme::getAcmeAllocator().emptyCache();
+      if (!pools_.empty_cache(random_())) {
+        shared_.refused.fetch_add(1, std::memory_order_relaxed);
+      }
       break;
     }
     case 1:
@@ -85,7 +74,9 @@ void Worker::step() {
     case 2: {
       const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
       acme::getAcmeAllocator().setMemoryFraction(random(2) == 0 ? 1.0 : 0.75, device);
+      const Stillness::Change change(shared_.stillness);
       acme::getAcmeAllocator().resetPeakStats(device);
+      shared_.model.reset_peaks(device);
       break;
     }
     case 3:
@@ -94,6 +85,10 @@ void Worker::step() {
         auto* inside = static_cast<std::byte*>(allocation.data.get()) + random(allocation.bytes);
         require(acme::getAcmeAllocator().device_of(inside) == allocation.data.device().index(), "an address has its device");
       }
+      break;
+    case 4:
+      // The driver is out of memory for nobody knows what reason, perhaps while the allocator does something about it.
+      fail_next_calls(1 + random(8), 1 + random(3));
       break;
     default:
       // Around 40 allocations a thread are alive.
@@ -121,6 +116,7 @@ void Worker::step() {
 }
 
 void Worker::finish() {
+  pools_.finish();
   while (!allocations_.empty()) {
     free_one();
   }
@@ -138,7 +134,7 @@ size_t Worker::random_size() {
     case 2:
       return 1 + random(4 * kMiB);
     case 3:
-      return random(4) == 0 ? 1 + random(24 * kMiB) : 1 + random(12 * kMiB);
+      return random(4) == 0 ? 1 + random(32 * kMiB) : 1 + random(12 * kMiB);
     default:
       return 1 + random(kMiB);
   }
@@ -146,33 +142,45 @@ size_t Worker::random_size() {
 
 acme::AcmeStream Worker::random_stream(c10::DeviceIndex device) {
   // Few streams, so that they meet.
-  const size_t number = random(4);
+  const size_t number = random(kSharedStreams);
   if (number == 0) {
     return acme::getDefaultAcmeStream(device);
   }
   return acme::AcmeStream(c10::Stream::unpack3(static_cast<c10::StreamId>(number) << 10 | 1, device, c10::DeviceType::PrivateUse1));
 }
 
-// Null when the device is out of memory.
-c10::DataPtr Worker::take(size_t bytes, c10::DeviceIndex device) {
+// Few steps long, since nothing is given back to the driver meanwhile.
+void Worker::redirect() {
+  if (pools_.is_redirected() ? random(10) != 0 : random(100) != 0) {
+    return;
+  }
+  if (pools_.is_redirected()) {
+    pools_.end();
+  } else {
+    pools_.begin_or_release(random_());
+  }
+}
+
+// On the current stream, which is `stream`. Null when the device is out of memory.
+c10::DataPtr Worker::take(size_t bytes, const acme::AcmeStream& stream) {
   const Stillness::Change change(shared_.stillness);
   try {
     c10::DataPtr data = acme::getAcmeAllocator().allocate(bytes);
-    shared_.model.add(data.get(), bytes, device);
+    shared_.model.add(data.get(), bytes, stream, pools_.pool_for(stream));
     return data;
   } catch (const c10::OutOfMemoryError&) {
-    shared_.model.add_out_of_memory(device);
+    shared_.model.add_out_of_memory(stream.device_index());
     return {};
   }
 }
 
 void Worker::allocate() {
   const auto device = static_cast<c10::DeviceIndex>(random(kDevices));
-  const acme::AcmeStream stream = random_stream(device);
+  const acme::AcmeStream stream = random(3) == 0 ? pools_.stream(device) : random_stream(device);
   acme::set_device(device);
   acme::setCurrentAcmeStream(stream);
   const size_t bytes = random_size();
-  c10::DataPtr data = take(bytes, device);
+  c10::DataPtr data = take(bytes, stream);
   if (data) {
     fill(allocations_.emplace_back(Allocation{std::move(data), bytes, stream, random_()}));
   } else {
@@ -240,7 +248,7 @@ void Worker::fill(const Allocation& allocation) {
   acme::launch_host_function(allocation.stream, "fill",
                              [address = allocation.data.get(), bytes = allocation.bytes, pattern = allocation.pattern] {
                                wait_a_little(pattern);
-                               write_pattern(address, bytes, pattern);
+                               write_pattern(acme::host_address(address), bytes, pattern);
                              });
   shared_.launched.fetch_add(1, std::memory_order_relaxed);
 }
@@ -250,7 +258,7 @@ void Worker::look(const Allocation& allocation, const acme::AcmeStream& stream) 
                              [shared = &shared_, address = allocation.data.get(), bytes = allocation.bytes,
                               pattern = allocation.pattern] {
                                wait_a_little(pattern >> 8);
-                               if (!has_pattern(address, bytes, pattern)) {
+                               if (!has_pattern(acme::host_address(address), bytes, pattern)) {
                                  shared->error = "memory belongs to its owner until all streams have passed";
                                }
                              });

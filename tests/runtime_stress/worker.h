@@ -12,6 +12,7 @@
 
 #include "generated/runtime/AcmeStream.h"
 #include "memory_model.h"
+#include "private_pools.h"
 #include "stillness.h"
 
 namespace stress {
@@ -36,6 +37,9 @@ struct Shared {
   std::atomic<uint64_t> operations{0};
   std::atomic<uint64_t> recorded{0};
   std::atomic<uint64_t> launched{0};
+  Redirections redirections;
+  /// How often the cache could not be emptied because of these.
+  std::atomic<uint64_t> refused{0};
   /// What the device's own work found wrong.
   std::atomic<const char*> error{nullptr};
 };
@@ -44,7 +48,7 @@ struct Shared {
 /// other streams, which it is recorded on, read it late: memory that is given out too early has another pattern.
 class Worker {
  public:
-  Worker(Shared& shared, uint64_t seed);
+  Worker(Shared& shared, size_t thread, uint64_t seed);
 
   /// Does one operation.
   void step();
@@ -63,7 +67,8 @@ class Worker {
   size_t random(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
   size_t random_size();
   acme::AcmeStream random_stream(c10::DeviceIndex device);
-  c10::DataPtr take(size_t bytes, c10::DeviceIndex device);
+  void redirect();
+  c10::DataPtr take(size_t bytes, const acme::AcmeStream& stream);
   void allocate();
   void free_one();
   void record();
@@ -74,6 +79,7 @@ class Worker {
 
   Shared& shared_;
   std::mt19937_64 random_;
+  PrivatePools pools_;
   std::vector<Allocation> allocations_;
 };
 
