@@ -128,7 +128,7 @@ Block* BlockPool::split(Block* block, size_t size) {
   }
   Block* front = spare_.back().release();
   spare_.pop_back();
-  // The rest is as it is for every free block, which spare ones have been.
+  // All else is set when it is handed out, or is what free blocks, as spare ones were, do not have.
   front->segment = block->segment;
   front->stream = block->stream;
   front->address = block->address;
