@@ -56,8 +56,15 @@ def allocate_and_empty() -> None:
         assert "is captured" in str(error)
 
 
-def share_between_streams(first: torch.Stream, second: torch.Stream) -> None:
+@functools.cache
+def two_streams() -> tuple[torch.Stream, torch.Stream]:
+    """Made once: the pool of streams would give out the one that captures again."""
+    return torch.Stream(DEVICE), torch.Stream(DEVICE)
+
+
+def share_between_streams() -> None:
     """Memory whose streams are asked for events when it is freed."""
+    first, second = two_streams()
     with first:
         x = torch.zeros(MIB, device=DEVICE)
     second.wait_stream(first)
@@ -86,8 +93,6 @@ WORK = {
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_captures_begin_at_any_time(work):
     stream = torch.Stream(DEVICE)
-    if work is share_between_streams:
-        work = functools.partial(work, torch.Stream(DEVICE), torch.Stream(DEVICE))
     with Background(work):
         end = time.monotonic() + 1
         while time.monotonic() < end:

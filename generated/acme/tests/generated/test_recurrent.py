@@ -36,6 +36,11 @@ def flatten(result) -> list[torch.Tensor]:
     return [tensor for part in result for tensor in flatten(part)]
 
 
+def both(gradient, kept):
+    """What a backward is called with, and the same as floats."""
+    return (gradient, kept), (gradient.float(), [tensor.float() for tensor in kept])
+
+
 def run(layer, device, sequence):
     """What a layer gives for a sequence, and the gradients of its input and of its parameters, on the CPU."""
     twin = copy.deepcopy(layer).to(device)
@@ -63,14 +68,25 @@ def test_packed_sequences(layer):
     torch.testing.assert_close(run(layer, DEVICE, packed), run(layer, "cpu", packed))
 
 
-@pytest.mark.parametrize("layer", [nn.LSTM(6, 5), nn.GRU(6, 5)], ids=["LSTM", "GRU"])
-def test_half_precision_is_computed_in_float(layer):
-    """No step of a cell is rounded but its results, so a cell is as near to the float one as bfloat16 can be."""
-    layer, sequence = layer.bfloat16(), torch.randn(1, 3, 6).bfloat16()
-    expected = [tensor.bfloat16() for tensor in run(layer.float(), "cpu", sequence.float())]
-    found = run(layer.bfloat16(), DEVICE, sequence)
-    assert all(tensor.dtype == torch.bfloat16 for tensor in found)
-    torch.testing.assert_close(found, expected, rtol=0.04, atol=0.02)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", CELLS)
+def test_half_precision_is_computed_in_float(name, dtype):
+    """So the results are those of a cell of floats, rounded once."""
+    operators, gates = torch.ops.aten, GATES[name]
+    halves = [torch.randn(8, width, device=DEVICE).to(dtype) for width in (5 * gates, 5 * gates, 5)]
+    floats = [tensor.float() for tensor in halves]
+    results, expected = CELLS[name](*halves), CELLS[name](*floats)
+    gradient = torch.randn(8, 5, device=DEVICE).to(dtype)
+    if name == "LSTM":
+        backward, kept = operators._thnn_fused_lstm_cell_backward_impl, (halves[2], *results[1:])
+        gradients = [backward(g, g, *k, False) for g, k in both(gradient, kept)]
+    else:
+        backward, kept = operators._thnn_fused_gru_cell_backward, (results[1],)
+        gradients = [backward(g, *k, False) for g, k in both(gradient, kept)]
+    for found, wanted in ((results, expected), gradients):
+        for half, single in zip(found, wanted, strict=True):
+            if half is not None:
+                assert half.dtype == dtype and torch.equal(half, single.to(dtype))
 
 
 @pytest.mark.parametrize("cell", [nn.LSTMCell(6, 5), nn.GRUCell(6, 5)], ids=["LSTM", "GRU"])

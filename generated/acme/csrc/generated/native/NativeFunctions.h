@@ -4,9 +4,9 @@
 
 #pragma once
 
-// The kernels of kind `runtime`: storage, copies, views, random numbers and more, which every
-// backend needs and which neither PyTorch's composite kernels nor a fallback can serve. Each has
-// the signature of its operator in the dispatcher.
+// The kernels of kind `runtime`: storage, copies, views, random numbers, and the cells and
+// convolutions that PyTorch asks of devices like this one, which neither its composite kernels nor
+// a fallback can serve. Each has the signature of its operator in the dispatcher.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
