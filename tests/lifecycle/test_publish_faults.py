@@ -104,7 +104,7 @@ def test_h6_when_nothing_can_be_undone_either_the_next_run_does_it(trial: Trial)
         with on_disk(Disk(number, no_space), trial.scenario.links), suppress(DiagnosticError):
             trial.scenario.publish(project)
         recovered(project)
-        trial.state(snapshot(project))
+        assert trial.state(snapshot(project)) in ("old", "new")
 
 
 @each_scenario

@@ -34,7 +34,7 @@ def test_damaged_manifests_end_in_success_or_diagnostics(batch: int) -> None:
 
 @pytest.mark.parametrize("name", projects())
 def test_what_the_fuzzer_starts_from_is_right(name: str, tmp_path: Path) -> None:
-    resolve(write_tree(tmp_path, dict(projects()[name])))
+    assert resolve(write_tree(tmp_path, dict(projects()[name]))).plan.ops.served
 
 
 def test_cases_are_the_same_for_a_seed() -> None:

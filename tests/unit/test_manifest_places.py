@@ -12,6 +12,7 @@ from acmegen.data import data_folder
 from acmegen.diagnostics import Diagnostic, codes
 from acmegen.manifest.allocator import AllocatorManifest
 from acmegen.manifest.backend import BackendManifest
+from acmegen.manifest.driver import DriverBinding
 from acmegen.manifest.locate import Place, locate
 from acmegen.manifest.ops import OpsManifest
 from acmegen.manifest.source import parse_source
@@ -146,7 +147,8 @@ def test_places_in_a_driver_that_is_a_member_of_a_union(old: str, new: str, code
 @pytest.mark.parametrize("name", ["int", "unsigned"])
 def test_a_status_may_be_a_type_of_cpp_s_own(name: str) -> None:
     text = PREAMBLE[BackendManifest] + SIMULATOR.replace("type: simError_t", f"type: {name}")
-    validate(BackendManifest, parse_source(Path("manifest.yaml"), text.encode()))
+    manifest = validate(BackendManifest, parse_source(Path("manifest.yaml"), text.encode()))
+    assert isinstance(manifest.driver, DriverBinding) and manifest.driver.status.type == name
 
 
 @pytest.mark.parametrize(
