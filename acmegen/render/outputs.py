@@ -76,6 +76,10 @@ RULES: tuple[Rule, ...] = (
     Rule("csrc/generated/runtime/Capture.*", when=lambda plan: plan.graphs is not None),
     Rule("csrc/generated/runtime/RelaxedCapture.*", when=lambda plan: plan.graphs is not None),
     Rule("csrc/generated/runtime/{pascal}Graph.*", when=lambda plan: plan.graphs is not None),
+    Rule(
+        "tests/generated/test_graphs_life_cycle.py.jinja",
+        when=lambda plan: plan.graphs is not None and plan.driver.host_access,
+    ),
     Rule("tests/generated/test_graphs_and_threads.py.jinja", when=lambda plan: plan.graphs is not None),
     Rule("tests/generated/test_graphs.py.jinja", when=lambda plan: bool(plan.torch.graph_methods)),
     Rule("csrc/generated/runtime/HostLaunch.*", when=lambda plan: plan.driver.host_access),

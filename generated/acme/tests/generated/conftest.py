@@ -16,6 +16,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +133,28 @@ def nothing_is_unordered(usual_device: None) -> Iterator[None]:
     if findings != (0, 0):
         simulator.reset()
     assert findings == (0, 0), f"{findings[0]} races, {findings[1]} corruptions; the last: {report}"
+
+
+@pytest.fixture
+def stream() -> torch.Stream:
+    """One that is not the default, as captures need it."""
+    return torch.acme.Stream()
+
+
+@pytest.fixture
+def capture() -> Callable[..., tuple[torch.accelerator.Graph, Any]]:
+    """Captures what a function does; gives the graph, and what that returned: tensors that each replay fills.
+
+    Keyword arguments are the graph's.
+    """
+
+    def capture(work: Callable[[], Any], **options: Any) -> tuple[torch.accelerator.Graph, Any]:
+        graph = torch.accelerator.Graph(**options)
+        with torch.acme.Stream(), graph:
+            result = work()
+        return graph, result
+
+    return capture
 
 
 @pytest.fixture

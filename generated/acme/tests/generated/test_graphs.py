@@ -5,10 +5,8 @@
 """Graphs: work that is captured once, and replayed."""
 
 import copy
-import gc
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -18,24 +16,11 @@ DEVICE = "acme"
 MIB = 1 << 20
 
 
-def capture(work: Callable[[], Any], **options: Any) -> tuple[torch.accelerator.Graph, Any]:
-    """A graph of `work`, and what that returned: tensors that each replay fills."""
-    graph = torch.accelerator.Graph(**options)
-    with torch.acme.Stream(), graph:
-        result = work()
-    return graph, result
-
-
 def reserved() -> int:
     return torch.accelerator.memory_reserved()
 
 
-@pytest.fixture
-def stream() -> torch.Stream:
-    return torch.acme.Stream()
-
-
-def test_forward_follows_its_inputs():
+def test_forward_follows_its_inputs(capture):
     model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4)).to(
         DEVICE
     )
@@ -48,7 +33,7 @@ def test_forward_follows_its_inputs():
             torch.testing.assert_close(y, model(x), rtol=0, atol=0)
 
 
-def test_nothing_runs_before_the_first_replay():
+def test_nothing_runs_before_the_first_replay(capture):
     x = torch.zeros(4, device=DEVICE)
     graph, _ = capture(lambda: x.add_(1))
     assert x.tolist() == [0] * 4
@@ -58,7 +43,7 @@ def test_nothing_runs_before_the_first_replay():
 
 
 @pytest.mark.parametrize("momentum", [0, 0.9])
-def test_training_step(momentum):
+def test_training_step(capture, momentum):
     def make(model: nn.Module) -> Callable[[], torch.Tensor]:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=momentum)
 
@@ -100,7 +85,7 @@ def draw() -> tuple[torch.Tensor, ...]:
     )
 
 
-def test_random_numbers_are_those_of_eager_calls():
+def test_random_numbers_are_those_of_eager_calls(capture):
     """Each replay goes on where the generator is, and leaves it behind its numbers."""
     graph, drawn = capture(draw)
     torch.manual_seed(7)
@@ -120,7 +105,7 @@ def test_random_numbers_are_those_of_eager_calls():
     assert torch.equal(drawn[0], expected[0][0])
 
 
-def test_replays_that_are_not_waited_for_have_their_own_numbers(stream):
+def test_replays_that_are_not_waited_for_have_their_own_numbers(capture, stream):
     graph, x = capture(lambda: torch.rand(4, device=DEVICE))
     results = []
     for other in (stream, torch.acme.Stream(), stream):
@@ -131,7 +116,7 @@ def test_replays_that_are_not_waited_for_have_their_own_numbers(stream):
     assert len({tuple(result.tolist()) for result in results}) == 3
 
 
-def test_generators_of_their_own():
+def test_generators_of_their_own(capture):
     generator = torch.Generator(DEVICE).manual_seed(3)
     expected = torch.rand(6, generator=generator, device=DEVICE)
     default = torch.acme.get_rng_state()
@@ -151,7 +136,7 @@ def test_generators_of_their_own():
 # Memory
 
 
-def test_memory_of_a_graph_is_its_own():
+def test_memory_of_a_graph_is_its_own(capture):
     x = torch.ones(MIB, device=DEVICE)
     addresses = []
 
@@ -176,7 +161,7 @@ def test_memory_of_a_graph_is_its_own():
     assert all(tensor.eq(0).all().item() for tensor in outside)
 
 
-def test_reset_releases_memory():
+def test_reset_releases_memory(capture):
     torch.accelerator.synchronize()
     torch.accelerator.empty_cache()
     before = reserved()
@@ -213,7 +198,7 @@ def test_graphs_share_a_pool(stream):
     assert b.tolist() == [2] * 8
 
 
-def test_memory_that_other_streams_use_is_kept(stream):
+def test_memory_that_other_streams_use_is_kept(capture, stream):
     """Events that were recorded in a capture cannot be asked for."""
     x = torch.ones(MIB, device=DEVICE)
     side = torch.acme.Stream()
@@ -236,7 +221,7 @@ def test_memory_that_other_streams_use_is_kept(stream):
     assert results[0].eq(4).all().item() and results[1].eq(6).all().item()
 
 
-def test_out_of_memory_in_a_capture():
+def test_out_of_memory_in_a_capture(capture):
     total = torch.accelerator.get_memory_info()[1]
     with pytest.raises(RuntimeError) as caught:
         capture(lambda: torch.empty(2 * total, dtype=torch.int8, device=DEVICE))
@@ -249,7 +234,7 @@ def test_out_of_memory_in_a_capture():
 # Copies
 
 
-def test_copies_of_pinned_memory():
+def test_copies_of_pinned_memory(capture):
     source, target = torch.ones(1000).pin_memory(), torch.zeros(1000).pin_memory()
     staging = torch.empty(1000, device=DEVICE)
 
@@ -267,7 +252,7 @@ def test_copies_of_pinned_memory():
         assert target.eq(2 * value).all()
 
 
-def test_values_of_the_host_are_those_of_the_capture():
+def test_values_of_the_host_are_those_of_the_capture(capture):
     factor = torch.tensor(3.0)
     x = torch.ones(4, device=DEVICE)
     graph, y = capture(lambda: (x * factor, torch.full((2,), 7, device=DEVICE)))
@@ -320,7 +305,7 @@ def test_work_of_other_streams_goes_on(stream):
     assert captured.eq(3).all().item()
 
 
-def test_graphs_of_two_devices(other_device):
+def test_graphs_of_two_devices(capture, other_device):
     graphs = []
     for device in (torch.device(DEVICE, 0), other_device):
         with torch.acme.device(device):
@@ -334,248 +319,7 @@ def test_graphs_of_two_devices(other_device):
 
 
 @pytest.mark.parametrize("mode", ["default", "global", "thread_local", "relaxed"])
-def test_modes(mode):
+def test_modes(capture, mode):
     graph, x = capture(lambda: torch.ones(MIB, device=DEVICE) + 1, capture_error_mode=mode)
     graph.replay()
     assert x.eq(2).all().item()
-
-
-# Errors
-
-REFUSED: dict[str, tuple[Callable[[torch.Tensor], Any], str]] = {
-    "item": (lambda x: x.sum().item(), r"item\(\) cannot be captured"),
-    "copy to the host": (lambda x: x.cpu(), "copy between the host and the device cannot be captured"),
-    "copy from the host": (lambda x: x.copy_(torch.ones(8)), "copy between the host and the device cannot be captured"),
-    "kernel on the host": (lambda x: torch.unique(x), "aten::_unique2 cannot be captured"),
-    "synchronize": (lambda x: torch.accelerator.synchronize(), r"synchronize\(\) cannot be captured"),
-    "stream": (lambda x: torch.acme.current_stream().query(), r"query\(\) cannot be captured"),
-    "seed": (lambda x: torch.manual_seed(1), "state of a generator cannot be captured"),
-    "replay": (lambda x: capture(lambda: x + 1)[0].replay(), "cannot be captured"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_captured(what):
-    """The capture ends with the same error, and the device is as before."""
-    x = torch.ones(8, device=DEVICE)
-    work, message = REFUSED[what]
-    gc.collect()
-    torch.accelerator.empty_cache()
-    before = reserved()
-    with pytest.raises(RuntimeError, match=message) as caught:
-        capture(lambda: work(x * 2))
-    error, cause = str(caught.value), str(caught.value.__context__)
-    assert "The capture of a graph failed" in error and cause.splitlines()[0] in error
-    del caught
-    gc.collect()
-    torch.accelerator.synchronize()
-    torch.accelerator.empty_cache()
-    assert reserved() == before and x.sum().item() == 8
-    graph, y = capture(lambda: x * 2)
-    graph.replay()
-    assert y.tolist() == [2] * 8
-
-
-def test_an_event_of_a_capture_is_refused(stream):
-    event = torch.Event(DEVICE)
-    with pytest.raises(RuntimeError), stream, torch.accelerator.Graph():
-        event.record()
-        event.synchronize()
-    event.record()
-    event.synchronize()
-
-
-def test_work_that_nobody_joins_is_refused(stream):
-    x, side = torch.ones(4, device=DEVICE), torch.acme.Stream()
-    with pytest.raises(RuntimeError), stream, torch.accelerator.Graph():
-        side.wait_stream(stream)
-        with side:
-            x + 1
-    assert not side.is_capturing() and (x + 1).tolist() == [2] * 4
-
-
-def test_calls_out_of_order(stream):
-    graph = torch.accelerator.Graph()
-    for call in (
-        graph.capture_end,
-        graph.instantiate,
-        graph.replay,
-        graph.pool,
-        lambda: graph.debug_dump("x"),
-    ):
-        with pytest.raises(RuntimeError, match="needs a"):
-            call()
-    graph.reset()
-    with pytest.raises(RuntimeError, match="default stream"):
-        graph.capture_begin()
-    with stream:
-        graph.capture_begin()
-        with pytest.raises(RuntimeError, match="begun already"):
-            graph.capture_begin()
-        with pytest.raises(RuntimeError, match="another graph"):
-            torch.accelerator.Graph().capture_begin()
-        with pytest.raises(RuntimeError, match="after capture_end"):
-            graph.reset()
-        with torch.acme.Stream(), pytest.raises(RuntimeError, match="stream that it began on"):
-            graph.capture_end()
-        x = torch.ones(2, device=DEVICE)
-        graph.capture_end()
-        with pytest.raises(RuntimeError, match="Reset it"):
-            graph.capture_begin()
-        with pytest.raises(RuntimeError, match="keep_graph"):
-            graph.instantiate()
-        with pytest.raises(RuntimeError, match="enable_debug_mode"):
-            graph.debug_dump("x")
-    graph.replay()
-    assert x.tolist() == [1, 1]
-
-
-def test_memory_is_not_given_back_during_a_capture(stream):
-    graph = torch.accelerator.Graph()
-    with stream, graph:
-        x = torch.ones(4, device=DEVICE)
-        with pytest.raises(RuntimeError, match="while a graph"):
-            torch.accelerator.empty_cache()
-        torch.accelerator.empty_host_cache()
-    graph.replay()
-    assert x.sum().item() == 4
-
-
-# Life
-
-
-def test_a_graph_is_captured_again_after_a_reset(stream):
-    graph = torch.accelerator.Graph()
-    for value in (1, 2):
-        with stream, graph:
-            x = torch.full((3,), value, device=DEVICE)
-        graph.replay()
-        assert x.tolist() == [value] * 3
-        graph.reset()
-
-
-def test_a_graph_that_is_kept(stream, tmp_path):
-    graph, x = capture(lambda: torch.ones(3, device=DEVICE) + 1, keep_graph=True)
-    graph.instantiate()
-    graph.replay()
-    graph.instantiate()
-    graph.replay()
-    assert x.tolist() == [2] * 3
-    debugged = torch.accelerator.Graph()
-    debugged.enable_debug_mode()
-    with stream, debugged:
-        x + 1
-    for number, each in enumerate((graph, debugged)):
-        each.debug_dump(str(tmp_path / f"{number}.dot"))
-        assert (tmp_path / f"{number}.dot").read_text()
-
-
-def multiply(times: int) -> torch.Tensor:
-    x = torch.ones(512, 512, device=DEVICE) / 512
-    for _ in range(times):
-        x = x @ x
-    return x
-
-
-def test_reset_waits_and_lets_python_go_on():
-    """Work may need Python's lock."""
-    graph, _ = capture(lambda: multiply(16))
-    done, turns = threading.Event(), 0
-
-    def count() -> None:
-        nonlocal turns
-        while not done.wait(0.0005):
-            turns += 1
-
-    graph.replay()
-    thread = threading.Thread(target=count)
-    thread.start()
-    turns = 0
-    graph.reset()
-    counted = turns
-    done.set()
-    thread.join()
-    assert counted > 0
-
-
-def test_a_graph_may_be_dropped_at_any_time(stream):
-    gc.collect()
-    torch.accelerator.empty_cache()
-    before = reserved()
-    x = torch.ones(4, device=DEVICE)
-    graph = capture(lambda: multiply(8))[0]
-    graph.replay()
-    del graph
-    # While it captures, too.
-    with stream:
-        graph = torch.accelerator.Graph()
-        graph.capture_begin()
-        x + 1
-        del graph
-    gc.collect()
-    assert not stream.is_capturing()
-    torch.accelerator.synchronize()
-    torch.accelerator.Graph().reset()  # Releases what was still in use.
-    del x
-    torch.accelerator.empty_cache()
-    assert reserved() == before
-
-
-def test_a_process_may_end_with_graphs(run_python):
-    """That run, and that were not captured to the end."""
-    run_python(f"""
-import torch_acme, torch
-x = torch.ones(256, 256, device="{DEVICE}")
-graph, other = torch.accelerator.Graph(), torch.accelerator.Graph()
-with torch.acme.Stream(), graph:
-    for _ in range(8):
-        x = x @ x
-graph.replay()
-torch.acme.set_stream(torch.acme.Stream())
-other.capture_begin()
-y = x + 1
-""")
-
-
-def test_launch_blocking_raises_at_the_replay(run_python):
-    run_python(
-        f"""
-import torch_acme, torch
-x = torch.ones(4, device="{DEVICE}")
-graph = torch.accelerator.Graph()
-with torch.acme.Stream(), graph:
-    x.add_(1)
-try:
-    graph.replay()
-except RuntimeError as error:
-    assert "add" in str(error), error
-else:
-    raise AssertionError("no error")
-""",
-        ACME_LAUNCH_BLOCKING="1",
-        SIM_LAUNCH_FAILURE_KERNEL="add.Tensor",
-    )
-
-
-def test_failure_of_a_replay(simulator):
-    """It surfaces where work that is not captured would let it."""
-    graph, x = capture(lambda: torch.zeros(4, device=DEVICE) + 1)
-    simulator.set(LAUNCH_FAILURE_KERNEL="add.Tensor")
-    graph.replay()
-    with pytest.raises(RuntimeError, match="add"):
-        torch.accelerator.synchronize()
-    simulator.set(LAUNCH_FAILURE_KERNEL="")
-    graph.replay()
-    assert x.tolist() == [1] * 4
-
-
-def test_race_between_a_graph_and_other_work_is_found(simulator, stream):
-    x = torch.zeros(4, device=DEVICE)
-    graph, _ = capture(lambda: x.add_(1))
-    torch.accelerator.synchronize()
-    with stream:
-        graph.replay()
-    x.add_(1)
-    assert simulator.races > 0
-    torch.accelerator.synchronize()
-    simulator.reset()
